@@ -1,0 +1,67 @@
+#pragma once
+// Joins what was measured with what is in the binaries: structure, contexts, top-down, blame.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "binary/decoder.h"
+#include "binary/gpu_binary.h"
+#include "flow/control_flow.h"
+#include "machine/machine.h"
+#include "measurement/measurement.h"
+#include "model/profile.h"
+
+namespace fathom {
+
+/// An edge of the dependency graph of one function, by instruction index in that function.
+struct Blame {
+  uint32_t producer = 0, consumer = 0;
+  StallReason reason = StallReason::misc;
+  StallClass kind = StallClass::other;
+  double stalls = 0, latency = 0;  ///< samples
+  uint32_t distance = 0;           ///< longest path in instructions
+  std::string through;
+};
+
+/// A sampled GPU function with its structure.
+struct AnalyzedFunction {
+  std::string mangled;
+  std::string binary;  ///< SHA-256
+  const GpuBinary* image = nullptr;
+  const GpuSymbol* symbol = nullptr;
+  const MachineModel* machine = nullptr;
+  std::vector<Instruction> instructions;  ///< empty where decoding failed; `note` says why
+  std::string note;
+  ControlFlowGraph graph;
+  DominatorTree dominators;
+  LoopNest loops;
+  std::vector<StallCounts> samples;    ///< by instruction
+  std::vector<TopDownCounts> topdown;  ///< by instruction, in samples
+  std::vector<Blame> blame;            ///< sorted by consumer, then producer, then reason
+  double coverage_before = 1, coverage_after = 1;
+  uint32_t first_instruction = 0;  ///< index of instruction 0 in Profile::instructions
+  uint32_t first_loop = 0;         ///< index of loop 0 in Profile::loops
+
+  StallCounts total() const;
+};
+
+/// The result of an analysis. `profile` refers to `functions` by index; findings are added by
+/// advice.
+struct Attribution {
+  Profile profile;
+  std::vector<AnalyzedFunction> functions;                   ///< parallel to profile.functions
+  std::map<std::string, std::unique_ptr<GpuBinary>> images;  ///< by SHA-256
+};
+
+struct AttributionOptions {
+  std::vector<std::string>
+      source_roots;  ///< where to look for sources besides their recorded paths
+};
+
+/// Analyses a measurement. What cannot be resolved is kept, attributed to the smallest thing known,
+/// and warned about. Errors: only where nothing at all can be said (no process).
+Result<Attribution> attribute(const Measurement& measurement, const AttributionOptions& options);
+
+}  // namespace fathom

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "binary/gpu_binary.h"
+
+namespace fathom {
+
+/// Turns a function's bytes into instructions. Implementations: nvdisasm's text; a native decoder
+/// follows.
+class InstructionSource {
+ public:
+  virtual ~InstructionSource() = default;
+  /// Instructions in address order, padding after the last one left out.
+  virtual Result<std::vector<Instruction>> decode(const GpuBinary& binary,
+                                                  const GpuSymbol& function) = 0;
+  /// "nvdisasm 13.0.85", for messages and databases.
+  virtual std::string description() const = 0;
+};
+
+/// Reads text that `nvdisasm -c` printed earlier for the whole binary.
+Result<std::unique_ptr<InstructionSource>> nvdisasm_text(std::string text, std::string tool);
+/// Runs nvdisasm once for a binary, when its first function is asked for.
+/// Errors: nvdisasm was not found (the hint says how to get it), or does not know the architecture.
+Result<std::unique_ptr<InstructionSource>> nvdisasm_program();
+/// FATHOM_NVDISASM, PATH, the CUDA toolkit, Python packages; nothing if there is none.
+std::optional<std::string> find_nvdisasm();
+/// The text that nvdisasm prints for a cubin file; what nvdisasm_text() takes.
+Result<std::string> run_nvdisasm(const std::string& nvdisasm, const std::string& cubin_path);
+
+}  // namespace fathom

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "binary/instruction.h"
+#include "binary/line_table.h"
+
+namespace fathom {
+
+/// A function symbol of a cubin. Several may lie in one section (non-inlined device functions do).
+struct GpuSymbol {
+  std::string name;  ///< mangled, as in the symbol table
+  uint32_t symbol_index = 0;
+  uint32_t section = 0;    ///< index of its .text section
+  uint64_t offset = 0;     ///< in the section
+  uint64_t size = 0;       ///< bytes
+  bool is_kernel = false;  ///< an entry point
+};
+/// What the compiler recorded for an entry point (.nv.info).
+struct KernelResources {
+  uint32_t registers = 0;      ///< per thread
+  uint32_t static_shared = 0;  ///< bytes per block
+  uint32_t stack = 0;          ///< bytes per thread
+  uint32_t max_threads = 0;    ///< launch bounds; 0 if none
+};
+
+/// An ELF cubin opened for reading. Keeps the bytes alive.
+struct GpuBinary {
+  std::shared_ptr<const std::vector<uint8_t>> bytes;
+  std::string name;                  ///< for messages: path or SHA-256
+  std::string arch;                  ///< "sm_90", "sm_90a"
+  uint32_t compute = 0;              ///< 90
+  std::vector<GpuSymbol> functions;  ///< sorted by section, then offset
+  LineTables lines;                  ///< from .debug_line; empty if compiled without -lineinfo
+
+  /// By exact mangled name, or null.
+  const GpuSymbol* find(std::string_view mangled) const;
+  /// The code bytes of a function.
+  Bytes code(const GpuSymbol& function) const;
+};
+
+/// Opens an ELF cubin. Errors name what was found instead: not ELF, another machine, 32-bit, 64-bit
+/// instruction encodings (before Volta), cut off.
+Result<GpuBinary> open_gpu_binary(std::shared_ptr<const std::vector<uint8_t>> bytes,
+                                  std::string name);
+
+}  // namespace fathom
