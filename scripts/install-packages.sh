@@ -10,8 +10,8 @@
 set -uo pipefail
 
 readonly BUILD=(cmake g++ make ninja-build libgtest-dev libsqlite3-dev libcli11-dev
-                nlohmann-json3-dev libdw-dev libelf-dev zlib1g-dev)
-readonly TEST=(python3 python3-jsonschema binutils)
+                nlohmann-json3-dev libdw-dev libelf-dev zlib1g-dev python3)
+readonly TEST=(python3-jsonschema git)
 readonly BENCH=(hyperfine)
 # Checks that need these are skipped, with a message, where they cannot be had.
 readonly OPTIONAL_TEST=(clang-format-14)
@@ -50,8 +50,8 @@ if ! command -v dpkg-query >/dev/null; then
   say "no dpkg here; Fathom needs the equivalents of: ${required[*]}"
   exit 0
 fi
-mapfile -t missing < <(missing_of "${required[@]}")
-mapfile -t optional < <(missing_of ${wanted[@]+"${wanted[@]}"})
+# shellcheck disable=SC2207  # names of packages have no spaces
+missing=($(missing_of "${required[@]}")) optional=($(missing_of ${wanted[@]+"${wanted[@]}"}))
 [ $((${#missing[@]} + ${#optional[@]})) = 0 ] && exit 0
 
 log=$(mktemp)
