@@ -33,6 +33,7 @@ UNFINISHED = re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X"
 CONFLICT = re.compile(r"^(<{7}|>{7}) ")
 HOME = re.compile(r"/(?:home|Users)/\w+/")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+CHUNK_TYPE = re.compile(r"  (\w+) = (\d+),\s+// (?:text|fixed)$")
 FENCE = re.compile(r"^\s*```")
 
 
@@ -145,7 +146,19 @@ def check_links(root, files):
                         yield f"{path}:{number}: the link to {target} leads nowhere"
 
 
-CHECKS = {"readmes": check_readmes, "sizes": check_sizes, "hygiene": check_hygiene,
+def check_format_page(root, files):
+    """docs/measurement-format.md lists the chunk types of collect/record/layout.h."""
+    header, page = Path("collect/record/layout.h"), Path("docs/measurement-format.md")
+    if header not in files:
+        return
+    written = "\n".join(text_of(root, page) or []) if page in files else ""
+    for number, line in enumerate(text_of(root, header) or [], 1):
+        chunk = CHUNK_TYPE.match(line)
+        if chunk and f"| {chunk[2]} | `{chunk[1]}` |" not in written:
+            yield f"{header}:{number}: {page} does not list {chunk[1]} as number {chunk[2]}"
+
+
+CHECKS = {"format_page": check_format_page, "readmes": check_readmes, "sizes": check_sizes, "hygiene": check_hygiene,
           "links": check_links}
 
 
@@ -169,7 +182,8 @@ def self_test():
                     "src/base/e.h": "// TO" + "DO later\n", "src/base/f.h": "<" * 7 + " main\n",
                     "src/base/g.h": "// /ho" + "me/me/x\n", "src/base/h.h": "\tint x;\n",
                     "demo": "#!/bin/sh\n"},
-        "links": {"docs.md": "[gone](docs/gone.md)\n"}}
+        "links": {"docs.md": "[gone](docs/gone.md)\n"},
+        "format_page": {"collect/record/layout.h": "  kernel = 13,  // fixed\n"}}
     wrong = 0
     for name in CHECKS:
         for place, text in [(None, None)] + list(planted[name].items()):
