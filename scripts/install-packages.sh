@@ -31,7 +31,7 @@ missing_of() {
 apt() {
   local as_root=()
   if [ "$(id -u)" != 0 ]; then
-    command -v sudo >/dev/null || die "not root and no sudo; install by hand: ${missing[*]} ${optional[*]}"
+    command -v sudo >/dev/null || die "not root and no sudo; install by hand: ${wanted[*]}"
     as_root=(sudo)
   fi
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@" \
@@ -56,7 +56,8 @@ missing=($(missing_of "${required[@]}")) optional=($(missing_of ${wanted[@]+"${w
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-say "installing ${missing[*]} ${optional[*]}"
+wanted=("${missing[@]}" "${optional[@]}")
+say "installing ${wanted[*]}"
 apt update || say "apt-get update failed; trying with the package lists at hand"
 if [ ${#missing[@]} != 0 ] && ! apt install -y --no-install-recommends "${missing[@]}"; then
   die "could not install ${missing[*]}: $(grep -m1 '^E:' "$log" || tail -n1 "$log")"
