@@ -1,0 +1,75 @@
+#include "advice/loops.h"
+
+#include <algorithm>
+#include <set>
+
+#include "flow/slices.h"
+
+namespace fathom {
+
+uint32_t common_loop(const AnalyzedFunction& function, uint32_t a, uint32_t b) {
+  const LoopNest& nest = function.loops;
+  uint32_t block = function.graph.block_of[b];
+  for (uint32_t loop = nest.innermost[function.graph.block_of[a]]; loop != kNoBlock;
+       loop = nest.loops[loop].parent)
+    if (nest.contains(loop, block)) return loop;
+  return kNoBlock;
+}
+
+bool is_hideable(const Blame& edge) {
+  if (edge.producer == edge.consumer || edge.latency <= 0) return false;
+  switch (edge.kind) {
+    case StallClass::global_memory:
+    case StallClass::shared_memory:
+    case StallClass::arithmetic:
+    case StallClass::write_after_read:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::vector<LoopView> view_loops(const KernelView& view, const FunctionPart& part) {
+  const AnalyzedFunction& function = *part.function;
+  std::vector<LoopView> result(function.loops.loops.size());
+  for (uint32_t l = 0; l < result.size(); ++l) {
+    LoopView& loop = result[l];
+    loop.loop = l;
+    uint32_t parent = function.loops.loops[l].parent;
+    if (parent != kNoBlock) result[parent].innermost = false;
+    std::map<std::pair<SourceLocation, std::string>, uint32_t> loads;
+    for (uint32_t block : function.loops.loops[l].blocks)
+      for (uint32_t i = function.graph.blocks[block].first; i <= function.graph.blocks[block].last;
+           ++i) {
+        const Instruction& instruction = function.instructions[i];
+        ++loop.instructions;
+        loop.active += part.fraction * double(function.samples[i].active());
+        loop.has_barrier = loop.has_barrier || instruction.base_opcode() == "BAR";
+        if (instruction.is_load() && instruction.space != MemorySpace::constant) {
+          uint32_t copies = ++loads[{view.facts(part, i).at, instruction.opcode}];
+          loop.copies = std::max(loop.copies, copies);
+        }
+      }
+  }
+  return result;
+}
+
+bool chases_pointer(const AnalyzedFunction& function, uint32_t loop, uint32_t load) {
+  // Backward from the load through registers; does it reach itself?
+  std::set<uint32_t> seen;
+  std::vector<uint32_t> work{load};
+  while (!work.empty()) {
+    uint32_t use = work.back();
+    work.pop_back();
+    for (const Dependency& d : immediate_dependencies(function.instructions, function.graph, use)) {
+      if (d.through.file == RegisterFile::barrier ||
+          !function.loops.contains(loop, function.graph.block_of[d.def]))
+        continue;
+      if (d.def == load) return true;
+      if (seen.insert(d.def).second) work.push_back(d.def);
+    }
+  }
+  return false;
+}
+
+}  // namespace fathom
