@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "advice/kernel_view.h"
+#include "attribution/loop_queries.h"
 
 namespace fathom {
 
@@ -20,15 +21,8 @@ struct LoopView {
 };
 std::vector<LoopView> view_loops(const KernelView& view, const FunctionPart& part);
 
-/// The innermost loop that holds both instructions; kNoBlock if there is none.
-uint32_t common_loop(const AnalyzedFunction& function, uint32_t a, uint32_t b);
-
 /// A latency that other work could fill: a load from global memory (or an arithmetic result),
 /// exposed.
 bool is_hideable(const Blame& edge);
-
-/// True where the address of a load in a loop depends on what the loop loaded before: the next load
-/// cannot start earlier (a chased pointer).
-bool chases_pointer(const AnalyzedFunction& function, uint32_t loop, uint32_t load);
 
 }  // namespace fathom
