@@ -196,7 +196,6 @@ void add_record(CLI::App& app, int& exit_code) {
   command->add_flag("-L,--list", options->list, "List the events and whether they work here");
   command->add_option("program", options->program, "The program and its arguments, after --");
   command->positionals_at_end();
-  command->usage("fathom record [-e EVENT]... [-o DIR] [-t|-tt] -- APP ARGS...");
   command->callback(
       [options, &exit_code] { exit_code = options->list ? list_events() : run(*options); });
 }
