@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <list>
+
 #include "binary/line_header.h"
 #include "binary/test_support.h"
 
@@ -50,7 +52,8 @@ Writer parameters(uint16_t version) {
 std::optional<LineHeader> read(uint16_t version, const Writer& tables, bool wide = false,
                                DebugStrings strings = {}) {
   Writer body = parameters(version).append(tables);
-  Writer whole;
+  static std::list<Writer> kept;  // the header's names are views of the bytes
+  Writer& whole = kept.emplace_back();
   if (version >= 5) whole.u8(8).u8(0);
   wide ? whole.u64(body.bytes.size()) : whole.u32(body.bytes.size());
   whole.append(body).u8(0xaa);
