@@ -112,7 +112,8 @@ struct Candidate {
 
 class Blamer {
  public:
-  explicit Blamer(AnalyzedFunction& function) : function_(function) {
+  explicit Blamer(AnalyzedFunction& function)
+      : function_(function), slicer_(function.instructions, function.graph) {
     const auto& instructions = function_.instructions;
     for (uint32_t i = 0; i < instructions.size(); ++i)
       for (Register use : instructions[i].uses) users_[use].push_back(i);
@@ -132,8 +133,7 @@ class Blamer {
  private:
   void blame_instruction(uint32_t consumer) {
     const StallCounts& counts = function_.samples[consumer];
-    std::vector<Dependency> dependencies =
-        immediate_dependencies(function_.instructions, function_.graph, consumer);
+    std::vector<Dependency> dependencies = slicer_.dependencies_of(consumer);
     bool single = true;
     for (size_t r = 1; r < kStallReasonCount; ++r) {
       auto reason = static_cast<StallReason>(r);
@@ -302,6 +302,7 @@ class Blamer {
   }
 
   AnalyzedFunction& function_;
+  Slicer slicer_;
   std::map<Register, std::vector<uint32_t>> users_;
   std::map<std::tuple<uint32_t, uint32_t, Register>, bool> dominated_;
   uint64_t nodes_ = 0, single_before_ = 0, single_after_ = 0;

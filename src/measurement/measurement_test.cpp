@@ -145,6 +145,22 @@ TEST(Measurement, SortsOperationsByStartAndKeepsTheOrderOfEqualOnes) {
   EXPECT_EQ(read.operations[2].name, "late");
 }
 
+TEST(Measurement, SortsManyOperationsWithoutLosingAny) {
+  constexpr uint64_t kCount = 1000;
+  MeasurementBuilder builder;
+  ProcessBuilder& process = builder.add_process();
+  for (uint32_t i = 0; i < kCount; ++i) process.kernel("kernel", i * 377 % kCount / 2, kCount, i);
+  std::vector<GpuOperation> read = only_process(builder).operations;
+  ASSERT_EQ(read.size(), kCount);
+  for (size_t i = 0; i < kCount; ++i) {
+    EXPECT_EQ(read[i].start_ns, i / 2);
+    EXPECT_EQ(read[i].correlation * 377 % kCount / 2, i / 2);
+    EXPECT_EQ(read[i].name, "kernel");
+    if (i % 2 == 0) continue;
+    EXPECT_LT(read[i - 1].correlation, read[i].correlation) << "equal ones keep their order";
+  }
+}
+
 TEST(Measurement, HoldsAllOfAKernel) {
   MeasurementBuilder builder;
   record::Kernel kernel{};

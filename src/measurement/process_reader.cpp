@@ -153,12 +153,22 @@ void ProcessReader::add_chunk(const Chunk& chunk, Complaints& complaints) {
 }
 
 void ProcessReader::sort_operations() {
+  auto& operations = process_.operations;
   auto earlier = [](const GpuOperation& a, const GpuOperation& b) {
     return a.start_ns < b.start_ns;
   };
-  auto& operations = process_.operations;
-  if (!std::is_sorted(operations.begin(), operations.end(), earlier))
-    std::stable_sort(operations.begin(), operations.end(), earlier);
+  if (std::is_sorted(operations.begin(), operations.end(), earlier)) return;
+  // Keys are sorted instead of operations, which are ten times as big, and each of those then moves
+  // once. The index in the key keeps the order of equal ones.
+  std::vector<std::pair<uint64_t, size_t>> order;
+  order.reserve(operations.size());
+  for (const GpuOperation& operation : operations)
+    order.emplace_back(operation.start_ns, order.size());
+  std::sort(order.begin(), order.end());
+  std::vector<GpuOperation> sorted;
+  sorted.reserve(operations.size());
+  for (auto [start, index] : order) sorted.push_back(std::move(operations[index]));
+  operations = std::move(sorted);
 }
 
 /// By sorting first: each insertion is then at the map's end.
