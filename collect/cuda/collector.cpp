@@ -232,13 +232,16 @@ uint64_t Collector::gpu_time() const {
 
 bool Collector::start_thread() {
   if (sem_init(&wake_, 0, 0) != 0) return false;
+  pthread_t thread;
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are the program's own
-  const bool started = pthread_create(&thread_, nullptr, run, this) == 0;
+  const bool started = pthread_create(&thread, nullptr, run, this) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (started) pthread_setname_np(thread_, "fathom");
-  return started;
+  if (!started) return false;
+  pthread_setname_np(thread, "fathom");
+  pthread_detach(thread);  // it lives as long as the process
+  return true;
 }
 
 void* Collector::run(void* self) {
