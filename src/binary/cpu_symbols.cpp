@@ -96,14 +96,16 @@ std::vector<CpuSymbolLevel> from_debug_information(Dwfl_Module* module, Dwarf_Ad
   return out;
 }
 
+/// Debug information gives functions of one file a plain name only; the symbol table knows the
+/// mangled one.
 std::vector<CpuSymbolLevel> resolve(Dwfl_Module* module, Dwarf_Addr address) {
   auto out = from_debug_information(module, address);
-  const bool named = !out.empty() && !out.front().function.empty();
-  if (named) return out;
-  const char* name = dwfl_module_addrname(module, address);
-  if (name == nullptr) return {};
+  const char* symbol = dwfl_module_addrname(module, address);
+  if (symbol == nullptr) return out.empty() || out.front().function.empty() ? decltype(out){} : out;
+  std::string name(symbol);
+  name.erase(std::min(name.find('.', 1), name.size()));  // .cold, .part.0 and the like
   if (out.empty()) out.emplace_back();
-  out.front().function = name;
+  if (name.find(out.front().function) != std::string::npos) out.front().function = name;
   return out;
 }
 
