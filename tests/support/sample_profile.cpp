@@ -227,7 +227,8 @@ void add_kernels(Profile& p) {
     p.run.samples_attributed += i.samples.total();
   }
   for (KernelSummary& kernel : p.kernels) kernel.share = kernel.seconds / 1.904;
-  p.run.samples_total = p.run.samples_attributed + p.run.samples_unattributed;
+  p.run.samples_total = p.run.samples_attributed + p.run.samples_unattributed +
+                        p.run.samples_dropped + p.run.samples_non_user;
 }
 
 void add_metrics(Profile& p) {
