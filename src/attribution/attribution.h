@@ -47,11 +47,20 @@ struct AnalyzedFunction {
   StallCounts total() const;
 };
 
+/// How much of a function's samples belong to a kernel: 1 for its own code, less for device
+/// functions that several kernels call.
+struct FunctionShare {
+  uint32_t function = 0;  ///< index in Attribution::functions
+  double fraction = 1;
+};
+
 /// The result of an analysis. `profile` refers to `functions` by index; findings are added by
 /// advice.
 struct Attribution {
   Profile profile;
-  std::vector<AnalyzedFunction> functions;                   ///< parallel to profile.functions
+  std::vector<AnalyzedFunction> functions;  ///< parallel to profile.functions
+  std::vector<std::vector<FunctionShare>>
+      kernel_functions;  ///< parallel to profile.kernels; own code first
   std::map<std::string, std::unique_ptr<GpuBinary>> images;  ///< by SHA-256
 };
 

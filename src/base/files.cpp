@@ -33,7 +33,8 @@ Result<Container> read_whole(const std::string& path) {
     return Error{ErrorKind::bad_input, "is a directory, not a file", path, ""};
   }
   Container content;
-  content.resize(facts.st_size > 0 ? facts.st_size : 0);
+  // One byte more, so that the end is found without growing.
+  content.resize(facts.st_size > 0 ? facts.st_size + 1 : 0);
   size_t done = 0;
   for (;;) {
     if (done == content.size()) content.resize(done + (done ? done / 2 : 4096));

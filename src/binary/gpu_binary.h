@@ -12,7 +12,8 @@
 
 namespace fathom {
 
-/// A function symbol of a cubin. Several may lie in one section (non-inlined device functions do).
+/// A function symbol of a cubin. Several may lie in one section (non-inlined device functions do);
+/// a kernel's symbol then spans them all, but here each function ends where the next one starts.
 struct GpuSymbol {
   std::string name;  ///< mangled, as in the symbol table
   uint32_t symbol_index = 0;
@@ -40,7 +41,9 @@ struct GpuBinary {
 
   /// By exact mangled name, or null.
   const GpuSymbol* find(std::string_view mangled) const;
-  /// The code bytes of a function.
+  /// The function whose code holds `offset` of a section, or null.
+  const GpuSymbol* find(uint32_t section, uint64_t offset) const;
+  /// The code bytes of a function; empty for a function of another binary.
   Bytes code(const GpuSymbol& function) const;
 };
 
@@ -48,5 +51,7 @@ struct GpuBinary {
 /// instruction encodings (before Volta), cut off.
 Result<GpuBinary> open_gpu_binary(std::shared_ptr<const std::vector<uint8_t>> bytes,
                                   std::string name);
+/// Registers and memory of an entry point; zeros where the compiler recorded nothing.
+KernelResources kernel_resources(const GpuBinary& binary, const GpuSymbol& kernel);
 
 }  // namespace fathom

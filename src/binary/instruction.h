@@ -63,8 +63,8 @@ enum class Flow : uint8_t { next, branch, indirect_branch, call, indirect_call, 
 
 /// Bits 105 to 125 of a 128-bit instruction.
 struct Control {
-  uint8_t stall = 0;  ///< cycles before the next instruction may issue
-  bool yield = false;
+  uint8_t stall = 0;   ///< cycles before the next instruction may issue
+  bool yield = false;  ///< bit 109 as it stands (set on each instruction that keeps operands)
   uint8_t write_barrier = 7;  ///< barrier set when the result is there; 7 = none
   uint8_t read_barrier = 7;   ///< barrier set when the operands were read; 7 = none
   uint8_t wait_mask = 0;      ///< barriers 0 to 5 that must be clear before it issues

@@ -16,6 +16,7 @@ struct CallGraph {
       component;  ///< by function; callees' components come first (reverse topological)
   uint32_t component_count = 0;
 
+  /// Sites that name a function beyond `function_count` are left out.
   static CallGraph build(uint32_t function_count, std::vector<CallSite> sites);
   /// True for a function that may call itself, directly or not.
   bool recursive(uint32_t function) const;

@@ -47,21 +47,30 @@ struct MachineModel {
 };
 
 /// The model for a compute capability (e.g. 90). Every one from 70 on has a model; an unknown newer
-/// one gets the nearest older one, and `exact` tells.
+/// one gets the nearest older one (one before 70 gets that of 70), and `exact` tells. The model is
+/// never null.
 struct MachineChoice {
   const MachineModel* model = nullptr;
   bool exact = true;
 };
 MachineChoice machine_for(uint32_t compute);
-/// Parses a machine data file (JSON). Errors name the file and the field.
+/// The device's own model ("NVIDIA H200"), or else its architecture's.
+MachineChoice machine_for(std::string_view device, uint32_t compute);
+/// Parses a machine data file (JSON). Errors name the file and the field. Every limit must be there
+/// and above 0 (the reserved shared memory may be 0), `latency` must list "default".
 Result<MachineModel> parse_machine(std::string_view json, const std::string& file);
 
 /// Theoretical occupancy of a launch, exact: registers in units of 256 per warp, warps in fours,
 /// shared memory in its granularity. A launch that cannot run at all has 0 active blocks. Source:
 /// CUDA C++ Programming Guide, compute capabilities; NVIDIA's cuda_occupancy.h semantics.
+///
+/// A resource that the launch does not use allows `max_blocks`. `limit` is what allows the fewest
+/// blocks, the first of warps, blocks, registers and shared memory where several do. Shared memory
+/// may take all that the multiprocessor can set aside for it; clusters are ignored.
 Occupancy occupancy_of(const OccupancyLimits& limits, const LaunchShape& shape);
 /// The architecture's limits with what the device itself said (multiprocessor limits) put over
-/// them.
+/// them, where it said anything. Shared memory per block is the larger of both, since devices
+/// report what a block gets without opting in.
 OccupancyLimits limits_of(const MachineModel& model, const DeviceFacts& device);
 
 }  // namespace fathom

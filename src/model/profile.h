@@ -122,6 +122,7 @@ struct LaunchGroup {
 struct KernelSummary {
   std::string name;  ///< demangled
   std::string mangled;
+  std::string program;        ///< file name of the executable that launched it
   uint32_t device = 0;        ///< index in Profile::devices
   uint32_t function = kNoId;  ///< index in Profile::functions; kNoId if it was not sampled
   uint64_t launches = 0;

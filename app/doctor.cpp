@@ -1,0 +1,37 @@
+#include "app/doctor.h"
+
+#include <cstdio>
+
+#include "app/machine_check.h"
+
+namespace fathom {
+namespace {
+
+void print(const Check& check) {
+  if (check.works) {
+    std::printf("  works    %-21s %s\n", check.thing.c_str(), check.found.c_str());
+  } else {
+    std::printf("  does not %-21s %s: %s; %s\n", check.thing.c_str(), check.found.c_str(),
+                check.cost.c_str(), check.remedy.c_str());
+  }
+}
+
+/// 0 if something can be recorded.
+int examine() {
+  const Check collector = check_cuda_collector(), driver = check_cuda_driver();
+  const Check gpus = check_gpus(), cupti = check_cupti();
+  for (const Check& check : {collector, check_exit_collector(), driver, gpus, cupti,
+                             check_profiling_permission(), check_nvdisasm(), check_cuda_toolkit()})
+    print(check);
+  return collector.works && driver.works && gpus.works && cupti.works ? 0 : 1;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand(
+      "doctor", "Tells what works on this machine, what the rest costs, and what to do about it");
+  command->callback([&exit_code] { exit_code = examine(); });
+}
+
+}  // namespace fathom

@@ -1,0 +1,203 @@
+#include "app/record.h"
+
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "app/events.h"
+#include "app/launch.h"
+#include "app/machine_check.h"
+#include "app/recorded.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "record/writer.h"
+
+#ifndef FATHOM_VERSION
+#define FATHOM_VERSION "0.1.0"
+#endif
+
+namespace fathom {
+namespace {
+
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+struct RecordOptions {
+  std::vector<std::string> events, program;
+  std::string directory;
+  int trace = 0;
+  bool list = false;
+};
+
+int fail(const Error& error) {
+  std::fprintf(stderr, "fathom: %s\n", error.message().c_str());
+  return static_cast<int>(error.kind);
+}
+
+bool is_empty_directory(const std::string& path) {
+  const auto names = list_directory(path);
+  return names && names->empty();
+}
+
+std::string absolute(const std::string& path) {
+  char buffer[PATH_MAX];
+  return realpath(path.c_str(), buffer) != nullptr ? buffer : path;
+}
+
+/// Makes the measurement directory and returns its absolute path.
+Result<std::string> make_directory(const RecordOptions& options) {
+  std::string path = options.directory;
+  if (path.empty()) {
+    const std::string& program = options.program.front();
+    const std::string stem = "fathom-" + program.substr(program.rfind('/') + 1) + "-measurement";
+    path = stem;
+    for (int i = 2; access(path.c_str(), F_OK) == 0 && !is_empty_directory(path); ++i)
+      path = stem + format("-%d", i);
+  } else if (access(path.c_str(), F_OK) == 0 && !is_empty_directory(path)) {
+    return Error{ErrorKind::usage, "exists already", path,
+                 "choose another directory with -o, or remove this one"};
+  }
+  if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST)
+    return Error{ErrorKind::bad_input, format("cannot be made: %s", std::strerror(errno)), path,
+                 "choose a directory that can be written with -o"};
+  if (access(path.c_str(), W_OK | X_OK) != 0)
+    return Error{ErrorKind::bad_input, format("cannot be written: %s", std::strerror(errno)), path,
+                 "choose another directory with -o"};
+  return absolute(path);
+}
+
+Result<Environment> environment_for(const EventSet& events, const std::string& directory) {
+  Environment out{{"FATHOM_OUTPUT", directory}, {"FATHOM_EVENTS", events.text}};
+  if (events.cuda) {
+    const Check collector = check_cuda_collector();
+    if (!collector.works)
+      return Error{ErrorKind::usage, "gpu=cuda cannot be recorded", collector.found,
+                   collector.remedy};
+    out.emplace_back("CUDA_INJECTION64_PATH", collector.found);
+    const char* modes[] = {"", "continuous", "serialized"};
+    out.emplace_back("FATHOM_CUDA_PC", modes[static_cast<int>(events.cuda_sampling)]);
+    out.emplace_back("FATHOM_CUDA_PERIOD", std::to_string(events.cuda_period_log2));
+  }
+  if (const Check hooks = check_exit_collector(); hooks.works) {
+    const char* loaded = std::getenv("LD_PRELOAD");
+    const bool first = loaded == nullptr || *loaded == 0;
+    out.emplace_back("LD_PRELOAD", first ? hooks.found : std::string(loaded) + ":" + hooks.found);
+  }
+  return out;
+}
+
+void write_start(record::ChunkWriter& out, const RecordOptions& options, const EventSet& events) {
+  char folder[PATH_MAX] = "", host[256] = "";
+  if (getcwd(folder, sizeof folder) == nullptr) folder[0] = 0;
+  gethostname(host, sizeof host - 1);
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const std::string text = events.text + (options.trace > 1 ? " -tt" : options.trace ? " -t" : "");
+  out.add_text(record::ChunkType::run_start,
+               record::RunStart{static_cast<uint64_t>(std::chrono::nanoseconds(now).count())},
+               {FATHOM_VERSION, join(options.program, " "), folder, text, host});
+  out.flush();
+}
+
+std::string summary(const Recorded& recorded) {
+  if (recorded.processes == 0)
+    return "the program used no GPU through CUDA, so nothing was measured";
+  std::string text =
+      format("%s process%s, %s kernels, %s copies", human_count(recorded.processes).c_str(),
+             recorded.processes == 1 ? "" : "es", human_count(recorded.kernels).c_str(),
+             human_count(recorded.copies).c_str());
+  if (recorded.samples > 0) text += ", " + human_count(recorded.samples) + " samples";
+  return text + ", " + human_count(recorded.binaries) + " GPU binaries";
+}
+
+Result<Done> check_program(const std::string& program) {
+  const bool is_path = program.find('/') != std::string::npos;
+  const bool found = is_path ? access(program.c_str(), X_OK) == 0 && !is_directory(program)
+                             : find_on_path(program).has_value();
+  if (found) return Done{};
+  return Error{ErrorKind::usage, "no such program", program,
+               "check its path and that it may be executed"};
+}
+
+int run(const RecordOptions& options) {
+  const auto events = parse_events(options.events);
+  if (!events) return fail(events.error());
+  if (options.program.empty())
+    return fail(
+        {ErrorKind::usage, "no program to record", "", "write `fathom record -- APP ARGS`"});
+  if (auto there = check_program(options.program.front()); !there) return fail(there.error());
+  auto directory = make_directory(options);
+  if (!directory) return fail(directory.error());
+  auto environment = environment_for(*events, *directory);
+  if (!environment) return fail(environment.error());
+  record::ChunkWriter file;
+  const std::string path = *directory + "/run.fathom";
+  if (!file.open(path))
+    return fail({ErrorKind::bad_input, format("cannot be written: %s", std::strerror(file.error())),
+                 path, "choose another directory with -o"});
+  write_start(file, options, *events);
+
+  const auto outcome = launch(options.program, *environment);
+  if (!outcome) return fail(outcome.error());
+  file.add(record::ChunkType::run_end,
+           record::RunEnd{outcome->exit_code, outcome->signal, outcome->wall_ns});
+  file.flush();
+  unsetenv("DEBUGINFOD_URLS");  // symbols come from this machine, not from the network
+  write_symbols(*directory, file);
+  file.close();
+  if (file.error() != 0)
+    return fail({ErrorKind::bad_input, format("cannot be written: %s", std::strerror(file.error())),
+                 path, "make room, and record again"});
+  std::fprintf(stderr, "fathom: measured into %s (%s); next: fathom report %s\n",
+               directory->c_str(), summary(count_recorded(*directory)).c_str(), directory->c_str());
+  return outcome->exit_code;
+}
+
+/// One line for each event: what it does, and whether it works here.
+int list_events() {
+  std::string cuda, sampling;
+  for (const Check& check :
+       {check_cuda_collector(), check_cuda_driver(), check_gpus(), check_cupti()})
+    if (cuda.empty() && !check.works) cuda = check.found + "; " + check.remedy;
+  const Check permission = check_profiling_permission();
+  sampling = cuda.empty() && !permission.works ? permission.found + "; " + permission.remedy : cuda;
+  const auto print = [](const char* event, const char* what, const std::string& obstacle) {
+    const std::string state = obstacle.empty() ? "works here" : "does not work here: " + obstacle;
+    std::printf("%-26s %s; %s\n", event, what, state.c_str());
+  };
+  print("gpu=cuda", "times kernels, copies and waits of CUDA, with the CPU calls behind them",
+        cuda);
+  print("gpu=cuda,pc[@K]",
+        "also samples where kernels stall, one sample each 2^K cycles (K 5 to 31)", sampling);
+  print("gpu=cuda,pc=continuous[@K]",
+        "the same: kernels run as ever, samples are shared by function", sampling);
+  print("gpu=cuda,pc=serialized[@K]",
+        "exact for each launch, but kernels run one by one and slowly", sampling);
+  return 0;
+}
+
+}  // namespace
+
+void add_record(CLI::App& app, int& exit_code) {
+  auto* command =
+      app.add_subcommand("record", "Runs a program and measures it into a directory for analyze");
+  auto options = std::make_shared<RecordOptions>();
+  command
+      ->add_option("-e,--event", options->events,
+                   "What to measure, e.g. gpu=cuda or gpu=cuda,pc@14 (default: gpu=cuda)")
+      ->allow_extra_args(false);
+  command->add_option("-o,--output", options->directory,
+                      "The measurement directory (default: fathom-APP-measurement)");
+  command->add_flag("-t,--trace", options->trace, "Keep a trace; -tt: a finer one");
+  command->add_flag("-L,--list", options->list, "List the events and whether they work here");
+  command->add_option("program", options->program, "The program and its arguments, after --");
+  command->positionals_at_end();
+  command->callback(
+      [options, &exit_code] { exit_code = options->list ? list_events() : run(*options); });
+}
+
+}  // namespace fathom

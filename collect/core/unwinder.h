@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/eh_frame.h"
+
+namespace fathom::collect {
+
+inline constexpr size_t kMaxFrames = 256;
+
+/// The calls that led to a place in the program, innermost first: addresses inside the call
+/// instructions (return address - 1).
+struct CallStack {
+  size_t size = 0;
+  bool complete = false;  ///< false: outer frames are missing
+  uint64_t hash = 0;      ///< of all the above
+  uintptr_t frames[kMaxFrames];
+};
+
+/// Walks the stack of one thread, and only of that one. Recipes are looked up once for each return
+/// address. Every read stays within the thread's stack; a stack made by the program itself (a
+/// coroutine's) is copied by the kernel first, so that no stale recipe or damaged stack can fault.
+class Unwinder {
+ public:
+  /// To be made on the thread whose stack it shall walk.
+  Unwinder();
+  ~Unwinder();
+  Unwinder(const Unwinder&) = delete;
+  Unwinder& operator=(const Unwinder&) = delete;
+
+  /// The stack of the caller. Leading frames of this collector and of the GPU driver are left out.
+  void walk(CallStack& out) __attribute__((noinline));
+
+  /// Drops all recipes: code has been unloaded.
+  void forget();
+
+ private:
+  struct Registers {
+    uintptr_t pc, sp, fp;
+    bool exact;  ///< pc is the instruction itself, not a return address
+  };
+  struct Slot {
+    uint64_t key = 0;
+    Recipe recipe;
+  };
+  static constexpr size_t kSlots = 2048;
+  static constexpr size_t kCopyBytes = 128u << 10;
+
+  const Recipe& recipe_of(const Registers& at);
+  bool caller(const Recipe& recipe, Registers& at) const;
+  bool caller_by_frame_pointer(Registers& at) const;
+  bool load(uintptr_t address, uintptr_t& value) const;
+  bool enter_stack(uintptr_t sp);
+
+  MemoryRange thread_stack_;
+  MemoryRange stack_;          ///< what may be read now
+  intptr_t displacement_ = 0;  ///< from a stack address to where its bytes can be read
+  uint8_t* copy_ = nullptr;
+  Slot* slots_ = nullptr;
+  Slot spare_;
+};
+
+}  // namespace fathom::collect

@@ -1,0 +1,89 @@
+// Block Increase (GPA paper, table 2): fewer blocks than multiprocessors leave some of them idle.
+
+#include "advice/estimators.h"
+#include "advice/launch_shape.h"
+#include "advice/optimizer.h"
+#include "base/text.h"
+
+namespace fathom {
+namespace {
+
+class BlockIncrease : public Optimizer {
+ public:
+  std::string_view kind() const override { return "block-increase"; }
+
+  std::vector<Finding> match(const KernelView& view) const override {
+    const DeviceFacts* device = view.device();
+    if (!device || view.kernel().groups.empty()) return {};
+    const LaunchGroup& group = view.main_group();
+    double blocks = double(group.shape.blocks()), multiprocessors = device->multiprocessors;
+    if (blocks >= multiprocessors || blocks == 0) return {};
+    Residency now = residency(view, group);
+    // The same threads on all multiprocessors: each scheduler has fewer warps then.
+    Parallelism p;
+    p.issue_ratio = view.issued() / std::max(1.0, view.total());
+    p.warps = now.warps_per_scheduler;
+    p.new_warps = p.warps * blocks / multiprocessors;
+    return {describe(view, group, p, multiprocessors)};
+  }
+
+ private:
+  /// f: stalls for want of a unit or a turn vanish where a scheduler has at most one warp left.
+  static double factor(const KernelView& view, double new_warps) {
+    if (new_warps > 1) return 1;
+    const StallCounts& s = view.kernel().samples;
+    double contention = 0;
+    for (StallReason reason :
+         {StallReason::not_selected, StallReason::math_pipe_throttle, StallReason::lg_throttle,
+          StallReason::mio_throttle, StallReason::tex_throttle})
+      contention += double(s.all[size_t(reason)]);
+    return 1 / std::max(0.1, 1 - contention / std::max(1.0, view.total()));
+  }
+
+  static Finding describe(const KernelView& view, const LaunchGroup& group, Parallelism p,
+                          double multiprocessors) {
+    p.factor = factor(view, p.new_warps);
+    double blocks = double(group.shape.blocks());
+    SourceLocation launch = view.launch_site(), kernel = view.first_line();
+    Finding finding;
+    finding.location = launch.line ? launch : kernel;
+    if (launch.line && kernel.line)
+      finding.related.push_back({"kernel", kernel, view.kernel().name});
+    finding.evidence = {{"blocks", blocks, "blocks"},
+                        {"multiprocessors", multiprocessors, "multiprocessors"},
+                        {"threads per block", double(group.shape.threads_per_block()), "threads"},
+                        {"warps per scheduler now", p.warps, "warps"},
+                        {"warps per scheduler then", p.new_warps, "warps"},
+                        {"chance that a sampled warp issues", p.issue_ratio, "fraction"}};
+    finding.speedup = with_sampling_error(view.total(), view.issued(), [&](double issued) {
+      Parallelism sampled = p;
+      sampled.issue_ratio = issued / view.total();
+      return parallel_speedup(sampled);
+    });
+    if (finding.speedup && finding.speedup->low > finding.speedup->high)
+      std::swap(finding.speedup->low, finding.speedup->high);
+    finding.title = format("Too few blocks: %.0f of %.0f multiprocessors are idle",
+                           multiprocessors - blocks, multiprocessors);
+    finding.text = format(
+        "The kernel is launched with %.0f blocks on a GPU with %.0f multiprocessors. A block runs "
+        "on one multiprocessor, so "
+        "%.0f%% of the GPU does nothing.",
+        blocks, multiprocessors, 100 * (1 - blocks / multiprocessors));
+    finding.suggestions = {
+        format("launch at least %.0f blocks, better a multiple of that", multiprocessors),
+        format("split the work finer: smaller blocks (now %.0f threads) and more of them",
+               double(group.shape.threads_per_block())),
+        "run independent kernels at the same time in several streams"};
+    finding.assumptions = {"the work can be split evenly over more blocks",
+                           "memory bandwidth is not used up by the multiprocessors that work now"};
+    return finding;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_block_increase() {
+  return std::make_unique<BlockIncrease>();
+}
+
+}  // namespace fathom

@@ -1,0 +1,110 @@
+#include "advice/kernel_view.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace fathom {
+
+KernelView::KernelView(const Attribution& attribution, uint32_t kernel)
+    : attribution_(attribution), kernel_(attribution.profile.kernels[kernel]) {
+  for (const FunctionShare& share : attribution.kernel_functions[kernel]) {
+    const AnalyzedFunction& function = attribution.functions[share.function];
+    parts_.push_back({&function, share.fraction});
+    StallCounts counts = function.total();
+    total_ += share.fraction * double(counts.total());
+    active_ += share.fraction * double(counts.active());
+    issued_ += share.fraction * double(counts.issued());
+  }
+}
+
+const DeviceFacts* KernelView::device() const {
+  return kernel_.device == kNoId ? nullptr : &attribution_.profile.devices[kernel_.device];
+}
+
+SourceLocation KernelView::launch_site() const {
+  const auto& contexts = attribution_.profile.contexts;
+  for (uint32_t launch : kernel_.launch_contexts)
+    for (uint32_t c = contexts[launch].parent; c != kNoId; c = contexts[c].parent) {
+      const Context& context = contexts[c];
+      bool stub = context.name.find("__device_stub__") != std::string::npos ||
+                  ends_with(context.at.file, ".stub.c") ||
+                  context.at.file.find("cuda_runtime") != std::string::npos;
+      if (!context.at.file.empty() && context.at.line && !stub &&
+          short_name(context.name) != short_name(kernel_.name))
+        return context.at;
+    }
+  return {};
+}
+
+SourceLocation KernelView::first_line() const {
+  for (const FunctionPart& part : parts_)
+    for (uint32_t i = 0; i < part.function->instructions.size(); ++i)
+      if (facts(part, i).at.line && facts(part, i).inlined.empty()) return facts(part, i).at;
+  return {};
+}
+
+std::string KernelView::quote(const SourceLocation& at) const {
+  for (const SourceText& source : attribution_.profile.sources) {
+    if (source.file != at.file) continue;
+    auto line = source.lines.find(at.line);
+    return line == source.lines.end() ? "" : std::string(trim(line->second));
+  }
+  return "";
+}
+
+Hotspots::Spot& Hotspots::spot(const KernelView& view, const FunctionPart& part, uint32_t cause,
+                               uint32_t wait) {
+  const InstructionFacts& from = view.facts(part, cause);
+  const InstructionFacts& to = view.facts(part, wait);
+  Spot& spot = spots_[{from.at, to.at}];
+  spot.cause = from.at;
+  spot.wait = to.at;
+  return spot;
+}
+
+void Hotspots::add(const KernelView& view, const FunctionPart& part, const Blame& edge) {
+  double stalls = part.fraction * edge.stalls;
+  if (stalls <= 0) return;
+  Spot& at = spot(view, part, edge.producer, edge.consumer);
+  at.stalls += stalls;
+  at.latency += part.fraction * edge.latency;
+  stalls_ += stalls;
+  latency_ += part.fraction * edge.latency;
+  if (stalls <= at.heaviest) return;
+  at.heaviest = stalls;
+  at.distance = edge.distance;
+  at.cause_text = part.function->instructions[edge.producer].text;
+  at.wait_text = part.function->instructions[edge.consumer].text;
+}
+
+void Hotspots::add_own(const KernelView& view, const FunctionPart& part, uint32_t instruction,
+                       double samples) {
+  Blame edge;
+  edge.producer = edge.consumer = instruction;
+  edge.stalls = samples;
+  add(view, part, edge);
+}
+
+std::vector<Hotspots::Spot> Hotspots::sorted() const {
+  std::vector<Spot> result;
+  for (const auto& [place, spot] : spots_) result.push_back(spot);
+  std::stable_sort(result.begin(), result.end(),
+                   [](const Spot& a, const Spot& b) { return a.stalls > b.stalls; });
+  return result;
+}
+
+SourceLocation Hotspots::hottest_cause() const {
+  std::map<SourceLocation, double> by_cause;
+  for (const auto& [place, spot] : spots_) by_cause[spot.cause] += spot.stalls;
+  SourceLocation best;
+  double most = -1;
+  for (const auto& [at, stalls] : by_cause) {
+    if (at.line == 0 || stalls <= most) continue;
+    best = at;
+    most = stalls;
+  }
+  return best;
+}
+
+}  // namespace fathom

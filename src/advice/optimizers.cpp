@@ -1,0 +1,91 @@
+#include "advice/advice.h"
+#include "advice/estimators.h"
+#include "advice/optimizer.h"
+#include "base/text.h"
+
+#include <algorithm>
+
+namespace fathom {
+
+const std::vector<std::unique_ptr<Optimizer>>& optimizers() {
+  static const std::vector<std::unique_ptr<Optimizer>> list = [] {
+    std::vector<std::unique_ptr<Optimizer>> all;
+    all.push_back(make_strength_reduction());
+    all.push_back(make_warp_balance());
+    all.push_back(make_memory_transaction_reduction());
+    all.push_back(make_loop_unrolling());
+    all.push_back(make_code_reordering());
+    all.push_back(make_block_increase());
+    all.push_back(make_thread_increase());
+    return all;
+  }();
+  return list;
+}
+
+std::vector<RelatedLocation> related_of(const Hotspots& hotspots, size_t most) {
+  std::vector<RelatedLocation> related;
+  for (const Hotspots::Spot& spot : hotspots.sorted()) {
+    if (most-- == 0) break;
+    double share = hotspots.stalls() > 0 ? spot.stalls / hotspots.stalls() : 0;
+    if (share < 0.01 && !related.empty()) break;
+    related.push_back({"value comes from", spot.cause, spot.cause_text});
+    if (spot.distance > 0)
+      related.push_back({"waits here", spot.wait,
+                         format("%s (%u instruction%s later, %.0f%% of the matched stalls)",
+                                spot.wait_text.c_str(), spot.distance,
+                                spot.distance == 1 ? "" : "s", share * 100)});
+  }
+  return related;
+}
+
+std::vector<Evidence> sample_evidence(const KernelView& view, double matched) {
+  return {{"matched samples", matched, "samples"},
+          {"all samples of the kernel", view.total(), "samples"},
+          {"matched share", view.total() > 0 ? matched / view.total() : 0, "fraction"}};
+}
+
+namespace {
+
+/// Findings that promise less than this are noise.
+constexpr double kLeastSpeedup = 1.005;
+
+void complete(Finding& finding, std::string_view kind, const KernelView& view) {
+  finding.kind = kind;
+  finding.subject = view.kernel().name;
+  const RunFacts& run = view.profile().run;
+  if (finding.speedup && run.wall_seconds > 0)
+    finding.program_speedup = of_whole(*finding.speedup, view.kernel().seconds / run.wall_seconds);
+  if (!finding.speedup)
+    finding.assumptions.push_back(
+        format("the kernel has only %.0f samples: too few for an estimate; run it longer or sample "
+               "more often "
+               "(pc@k with a smaller k)",
+               view.total()));
+}
+
+double rank(const Finding& finding) {
+  return finding.speedup ? finding.speedup->mid : 0;
+}
+
+}  // namespace
+
+void advise(Attribution& attribution) {
+  Profile& profile = attribution.profile;
+  profile.findings.clear();
+  for (uint32_t k = 0; k < profile.kernels.size(); ++k) {
+    if (attribution.kernel_functions[k].empty()) continue;
+    KernelView view(attribution, k);
+    std::vector<Finding> findings;
+    for (const auto& optimizer : optimizers())
+      for (Finding& finding : optimizer->match(view)) {
+        complete(finding, optimizer->kind(), view);
+        if (finding.speedup && finding.speedup->mid < kLeastSpeedup) continue;
+        findings.push_back(std::move(finding));
+      }
+    std::stable_sort(findings.begin(), findings.end(),
+                     [](const Finding& a, const Finding& b) { return rank(a) > rank(b); });
+    std::move(findings.begin(), findings.end(), std::back_inserter(profile.findings));
+  }
+}
+
+}  // namespace fathom

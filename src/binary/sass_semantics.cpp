@@ -1,0 +1,186 @@
+#include "binary/sass_semantics.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/text.h"
+#include "binary/sass_opcodes.h"
+#include "binary/sass_operands.h"
+#include "binary/sass_widths.h"
+
+namespace fathom {
+namespace {
+
+constexpr unsigned kPredicates = 7;  // P0 to P6; also UP0 to UP6
+
+void add_range(std::vector<Register>& registers, Register first, unsigned width) {
+  for (unsigned i = 0; i < width && first.index + i < 255; ++i)
+    registers.push_back({first.file, static_cast<uint8_t>(first.index + i)});
+}
+
+/// The registers in an operand with brackets: "desc[UR4][R2.64+0x10]", "c[0x0][R7]", "gdesc[UR8]".
+void add_address(std::string_view text, const OperandWidths& widths, std::vector<Register>& uses) {
+  size_t open = text.find('[');
+  std::string_view prefix = text.substr(0, open);
+  while (!prefix.empty() && (prefix[0] == '-' || prefix[0] == '|' || prefix[0] == '~'))
+    prefix.remove_prefix(1);
+  const bool plain = prefix.empty();
+  const bool constant = prefix == "c";
+  bool first_brackets = true;
+  for (size_t at = open; at < text.size(); ++at) {
+    if (text[at] == ']' && first_brackets) first_brackets = false;
+    const bool starts = (text[at] == 'R' || text[at] == 'U') && at > 0 &&
+                        (text[at - 1] == '[' || text[at - 1] == '+' || text[at - 1] == '-');
+    if (!starts) continue;
+    RegisterToken token = read_register(text.substr(at));
+    if (!token.length) continue;
+    std::string_view suffix = text.substr(at + token.length);
+    unsigned width = plain ? widths.address : 1;
+    if (first_brackets && !constant && (prefix == "desc" || prefix == "cx")) width = 2;
+    if (first_brackets && prefix == "gdesc") width = widths.descriptor;
+    if (starts_with(suffix, ".64")) width = 2;
+    if (starts_with(suffix, ".U32") || starts_with(suffix, ".X")) width = 1;
+    if (token.reg) add_range(uses, *token.reg, width);
+    at += token.length - 1;
+  }
+}
+
+/// How many leading operands are destinations by the pattern; nothing if they do not fit it.
+std::optional<size_t> match_destinations(std::string_view pattern, const SassOperands& operands,
+                                         std::array<size_t, 4>& registers) {
+  size_t at = 0, found = 0;
+  for (char wanted : pattern) {
+    OperandKind kind =
+        wanted == 'R' || wanted == 'r' ? OperandKind::register_ : OperandKind::predicate;
+    const bool here =
+        at < operands.count && !operands.list[at].negated &&
+        (operands.list[at].kind == kind ||
+         (kind == OperandKind::predicate && operands.list[at].kind == OperandKind::predicate_set));
+    if (here && kind == OperandKind::register_ && found < registers.size()) registers[found++] = at;
+    if (here) ++at;
+    if (!here && (wanted == 'R' || wanted == 'P')) return std::nullopt;
+  }
+  return at;
+}
+
+/// PR, or the part of it that an immediate after it selects: "R2P PR, R0, 0x6".
+void add_predicate_set(const SassOperands& operands, std::vector<Register>& registers) {
+  unsigned mask = (1u << kPredicates) - 1;
+  bool uniform = false;
+  for (size_t i = 0; i < operands.count; ++i) {
+    std::string_view text = operands.list[i].text;
+    if (operands.list[i].kind == OperandKind::predicate_set) uniform = text[0] == 'U';
+    if (starts_with(text, "0x"))
+      std::from_chars(text.data() + 2, text.data() + text.size(), mask, 16);
+  }
+  for (uint8_t i = 0; i < kPredicates; ++i)
+    if (mask >> i & 1)
+      registers.push_back({uniform ? RegisterFile::uniform_predicate : RegisterFile::predicate, i});
+}
+
+/// Fills defs, uses and access_bytes; false if the operands do not look as the table says.
+bool read_operands(const OpcodeFacts& facts, const SassOpcode& opcode, std::string_view text,
+                   Instruction& instruction) {
+  SassOperands operands(text);
+  std::array<size_t, 4> registers{};
+  std::optional<size_t> first_source = match_destinations(facts.destinations, operands, registers);
+  if (!first_source) return false;
+  OperandWidths widths = operand_widths(facts, opcode, operands.list.data() + *first_source,
+                                        operands.count - *first_source);
+  instruction.access_bytes = widths.access_bytes;
+  size_t next_register = 0;
+  for (size_t i = 0; i < operands.count; ++i) {
+    const SassOperand& operand = operands.list[i];
+    const bool destination = i < *first_source;
+    std::vector<Register>& registers_of = destination ? instruction.defs : instruction.uses;
+    unsigned width = 1;
+    if (operand.kind == OperandKind::register_)
+      width = destination ? widths.destination[next_register++] : widths.source[i - *first_source];
+    if (operand.kind == OperandKind::address) add_address(operand.text, widths, instruction.uses);
+    if (operand.kind == OperandKind::predicate_set) add_predicate_set(operands, registers_of);
+    if (!operand.reg) continue;
+    if (operand.wide) width = 2;
+    const bool code_address = facts.widths == Widths::pair_source;
+    if (code_address && operand.reg->file != RegisterFile::general) width = 1;
+    add_range(registers_of, *operand.reg, width);
+  }
+  return true;
+}
+
+/// "@!P0 " in front of an instruction; moves `text` behind it.
+Guard read_guard(std::string_view& text) {
+  Guard guard;
+  if (text.empty() || text[0] != '@') return guard;
+  size_t end = std::min(text.find(' '), text.size());
+  std::string_view written = text.substr(1, end - 1);
+  text = trim(text.substr(end));
+  if (starts_with(written, "!")) {
+    guard.negated = true;
+    written.remove_prefix(1);
+  }
+  RegisterToken token = read_register(written);
+  if (token.reg) {
+    guard.always = false;
+    guard.predicate = *token.reg;
+  } else if (token.kind == OperandKind::predicate && guard.negated) {
+    guard.always = false;  // @!PT: never
+  }
+  return guard;
+}
+
+void read_flow(const OpcodeFacts& facts, std::string_view operands, Instruction& instruction) {
+  instruction.flow = facts.flow;
+  if (facts.flow != Flow::call && facts.flow != Flow::branch) return;
+  std::string_view label = label_in(operands);
+  // CALL.REL.NOINC R4 `(kernel): the register says where, the name only where R4 counts from.
+  const bool by_register =
+      !operands.empty() && read_register(operands).kind == OperandKind::register_;
+  if (facts.flow == Flow::call && (by_register || label.empty()))
+    instruction.flow = Flow::indirect_call;
+  else if (facts.flow == Flow::call)
+    instruction.target_symbol = label;
+}
+
+/// IMAD is also the compiler's way to move, add and shift in the multiplier's pipeline.
+OpClass refine_class(const OpcodeFacts& facts, const SassOpcode& opcode) {
+  if (opcode.base == "IMAD" || opcode.base == "UIMAD") {
+    if (opcode.has("MOV")) return OpClass::move;
+    if (opcode.has("IADD") || opcode.has("SHL") || opcode.has("X")) return OpClass::integer;
+  }
+  return facts.op_class;
+}
+
+}  // namespace
+
+void sort_registers(std::vector<Register>& registers) {
+  std::sort(registers.begin(), registers.end());
+  registers.erase(std::unique(registers.begin(), registers.end()), registers.end());
+}
+
+Instruction read_sass(std::string_view text) {
+  Instruction instruction;
+  text = trim(text);
+  instruction.text = text;
+  instruction.guard = read_guard(text);
+  size_t end = std::min(text.find(' '), text.size());
+  instruction.opcode = text.substr(0, end);
+  std::string_view operands = trim(text.substr(end));
+  SassOpcode opcode(instruction.opcode);
+  const OpcodeFacts* facts = find_opcode(opcode.base);
+  if (!facts || !read_operands(*facts, opcode, operands, instruction)) {
+    instruction.defs.clear();
+    instruction.uses.clear();
+    instruction.known = false;
+    return instruction;
+  }
+  instruction.op_class = refine_class(*facts, opcode);
+  instruction.space = facts->space;
+  read_flow(*facts, operands, instruction);
+  if (!instruction.guard.always && instruction.guard.predicate.index < kPredicates)
+    instruction.uses.push_back(instruction.guard.predicate);
+  sort_registers(instruction.defs);
+  sort_registers(instruction.uses);
+  return instruction;
+}
+
+}  // namespace fathom
