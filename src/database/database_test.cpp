@@ -14,7 +14,7 @@
 #include "database/enum_names.h"
 #include "database/schema.h"
 #include "database/validate.h"
-#include "support/sample_profile.h"
+#include "model/sample_profile.h"
 
 namespace fathom {
 namespace {
@@ -446,7 +446,7 @@ TEST_F(DatabaseTest, CanBeQueriedByHand) {
             SQLITE_OK);
   ASSERT_EQ(sqlite3_step(statement), SQLITE_ROW);
   EXPECT_STREQ(reinterpret_cast<const char*>(sqlite3_column_text(statement, 0)),
-               "/home/user/layers/kernels.cu");
+               "/src/layers/kernels.cu");
   EXPECT_EQ(sqlite3_column_int(statement, 1), 18);
   EXPECT_EQ(sqlite3_column_int(statement, 2), 2435);
   sqlite3_finalize(statement);

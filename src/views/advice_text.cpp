@@ -13,8 +13,10 @@ constexpr size_t kIndent = 5;
 constexpr size_t kLabelWidth = 11;
 constexpr uint32_t kNeighbours = 2;
 
+/// More digits where two would hide the gain.
 std::string times(double speedup) {
-  return format("%.2fx", speedup);
+  if (speedup > 1 && speedup < 1.0005) return "<1.001x";
+  return format(std::fabs(speedup - 1) < 0.01 ? "%.3fx" : "%.2fx", speedup);
 }
 
 /// "1.31x (1.18x to 1.45x)"
@@ -43,8 +45,8 @@ std::string evidence_text(const Evidence& evidence) {
   if (unit == "fraction") return human_percent(value);
   if (unit == "s") return human_seconds(value);
   if (unit == "bytes") return human_bytes(value);
-  bool whole = value >= 0 && value < 1e15 && value == std::floor(value);
-  std::string number = whole ? human_count(uint64_t(value)) : format("%.4g", value);
+  bool whole = value >= 0 && value < 1e15 && (value >= 1000 || value == std::floor(value));
+  std::string number = whole ? human_count(uint64_t(std::llround(value))) : format("%.4g", value);
   if (unit.empty() || evidence.name.find(unit) != std::string::npos) return number;
   bool singular = value == 1 && ends_with(unit, "s");
   return number + " " + printable(singular ? unit.substr(0, unit.size() - 1) : unit);
@@ -53,7 +55,7 @@ std::string evidence_text(const Evidence& evidence) {
 class AdvicePrinter {
  public:
   AdvicePrinter(const Profile& profile, const Advice& advice, const Style& style)
-      : profile_(profile), advice_(advice), style_(style) {}
+      : profile_(profile), advice_(advice), style_(style), places_(profile) {}
 
   std::string print() {
     number_findings();
@@ -123,17 +125,19 @@ class AdvicePrinter {
     if (best.empty()) return;
     text_ +=
         heading(style_, best.size() == 1 ? "The most valuable change" : "The most valuable changes",
-                "estimated for the whole program");
-    size_t room = style_.width > 60 ? style_.width - 38 : 22, widest = 0;
+                "estimated speedups");
+    size_t room = style_.width > 74 ? style_.width - 54 : 22, widest = 0;
     for (const Numbered& n : best) widest = std::max(widest, columns(printable(n.finding->title)));
     widest = std::min(widest, room);
+    text_ += paint(style_, Paint::dim, "  program   kernel") + "\n";
     for (const Numbered& n : best) {
-      std::string place = show_place(profile_, n.finding->location);
-      if (place.empty()) place = printable(short_name(n.finding->subject));
-      double gain = n.finding->program_speedup->mid;
+      std::string place = places_.show(n.finding->location);
+      if (place.empty()) place = show_function(n.finding->subject);
+      std::string own = n.finding->speedup ? times(n.finding->speedup->mid) : "";
       std::string title = pad_right(shorten_end(printable(n.finding->title), room), widest);
-      text_ += paint(style_, Paint::good, pad_left(times(gain), 9)) + format("  %2zu  ", n.number) +
-               title + "  " + paint(style_, Paint::accent, shorten_middle(place, 24)) + "\n";
+      text_ += paint(style_, Paint::good, pad_left(times(n.finding->program_speedup->mid), 9)) +
+               pad_left(own, 9) + format("  %2zu  ", n.number) + title + "  " +
+               paint(style_, Paint::accent, shorten_middle(place, 28)) + "\n";
     }
   }
 
@@ -144,7 +148,7 @@ class AdvicePrinter {
           format("%s of the time in kernels: %s in %s", human_percent(group.kernel->share).c_str(),
                  human_seconds(group.kernel->seconds).c_str(),
                  counted(group.kernel->launches, "launch", "launches").c_str());
-    std::string subject = printable(group.kernel ? short_name(group.subject) : group.subject);
+    std::string subject = group.kernel ? show_function(group.subject) : printable(group.subject);
     subject =
         shorten_middle(subject, style_.width - std::min(style_.width - 20, columns(remark) + 2));
     text_ += heading(style_, subject, remark);
@@ -195,7 +199,7 @@ class AdvicePrinter {
   }
 
   void where(const Finding& finding) {
-    std::string place = show_place(profile_, finding.location);
+    std::string place = places_.show_full(finding.location);
     if (place.empty()) return;
     field("Where", paint(style_, Paint::accent, place));
     const SourceText* source = find_source(profile_, finding.location.file);
@@ -220,13 +224,10 @@ class AdvicePrinter {
       role_width = std::max(role_width, columns(r.role));
     role_width = std::min<size_t>(role_width, 24);
     for (const RelatedLocation& r : finding.related) {
-      std::string place = show_place(profile_, r.at);
-      std::string text = pad_right(printable(r.role), role_width) + "  " +
-                         paint(style_, Paint::accent, pad_right(place, 20)) + "  ";
-      size_t used = kIndent + kLabelWidth + columns(text);
-      text_ += label(first ? "Places" : "") + text +
-               shorten_end(printable(r.what), style_.width > used + 20 ? style_.width - used : 20) +
-               "\n";
+      std::string place = places_.show(r.at);
+      std::string lead = label(first ? "Places" : "") + pad_right(printable(r.role), role_width) +
+                         "  " + paint(style_, Paint::accent, pad_right(place, 20)) + "  ";
+      text_ += paragraph(lead, printable(r.what), columns(lead), style_.width);
       first = false;
     }
   }
@@ -263,6 +264,7 @@ class AdvicePrinter {
   const Profile& profile_;
   const Advice& advice_;
   Style style_;
+  Places places_;
   std::vector<Numbered> numbered_;
   size_t number_ = 0;
   std::string text_;

@@ -10,12 +10,12 @@
 
 namespace fathom {
 
-uint32_t MetricTable::find(std::string_view name) const {
+uint32_t MetricLookup::find(std::string_view name) const {
   for (uint32_t i = 0; i < profile_.metrics.size(); ++i)
     if (profile_.metrics[i].name == name) return i;
   return kNoId;
 }
-const MetricValue* MetricTable::value(uint32_t context, uint32_t metric) const {
+const MetricValue* MetricLookup::value(uint32_t context, uint32_t metric) const {
   auto found = std::lower_bound(
       profile_.values.begin(), profile_.values.end(), std::make_tuple(context, metric),
       [](const MetricValue& v, const std::tuple<uint32_t, uint32_t>& key) {
@@ -25,15 +25,15 @@ const MetricValue* MetricTable::value(uint32_t context, uint32_t metric) const {
       found != profile_.values.end() && found->context == context && found->metric == metric;
   return match ? &*found : nullptr;
 }
-double MetricTable::exclusive(uint32_t context, uint32_t metric) const {
+double MetricLookup::exclusive(uint32_t context, uint32_t metric) const {
   const MetricValue* v = value(context, metric);
   return v ? v->exclusive : 0;
 }
-double MetricTable::inclusive(uint32_t context, uint32_t metric) const {
+double MetricLookup::inclusive(uint32_t context, uint32_t metric) const {
   const MetricValue* v = value(context, metric);
   return v ? v->inclusive : 0;
 }
-double MetricTable::total(std::string_view name) const {
+double MetricLookup::total(std::string_view name) const {
   return inclusive(0, find(name));
 }
 
@@ -43,10 +43,60 @@ std::string show_path(const Profile& profile, const std::string& file) {
   return printable(inside ? std::string_view(file).substr(folder.size() + 1) : file);
 }
 
-std::string show_place(const Profile& profile, const SourceLocation& at) {
+namespace {
+
+std::string_view base_name(std::string_view file) {
+  size_t slash = file.rfind('/');
+  return slash == std::string_view::npos ? file : file.substr(slash + 1);
+}
+
+/// Calls f with each file that the profile names; most of them many times.
+template <class Function>
+void each_file(const Profile& profile, Function f) {
+  for (const Context& context : profile.contexts) f(context.at.file);
+  for (const LoopFacts& loop : profile.loops) f(loop.at.file);
+  for (const SourceText& source : profile.sources) f(source.file);
+  for (const InstructionFacts& instruction : profile.instructions) {
+    f(instruction.at.file);
+    for (const InlineFrame& frame : instruction.inlined) f(frame.call.file);
+  }
+  for (const Finding& finding : profile.findings) {
+    f(finding.location.file);
+    for (const RelatedLocation& related : finding.related) f(related.at.file);
+  }
+}
+
+std::string with_line(std::string path, uint32_t line) {
+  return line ? path + format(":%u", line) : path;
+}
+
+}  // namespace
+
+Places::Places(const Profile& profile) : profile_(profile) {
+  std::map<std::string_view, std::set<std::string_view>> same_name;
+  each_file(profile, [&](const std::string& file) { same_name[base_name(file)].insert(file); });
+  for (const auto& [name, files] : same_name)
+    for (std::string_view file : files)
+      short_names_.emplace(
+          file, files.size() == 1 ? printable(name) : show_path(profile, std::string(file)));
+}
+
+std::string Places::show(const SourceLocation& at) const {
   if (at.file.empty()) return "";
-  std::string path = show_path(profile, at.file);
-  return at.line ? path + format(":%u", at.line) : path;
+  auto known = short_names_.find(at.file);
+  return with_line(known == short_names_.end() ? show_path(profile_, at.file) : known->second,
+                   at.line);
+}
+std::string Places::show_full(const SourceLocation& at) const {
+  return at.file.empty() ? "" : with_line(show_path(profile_, at.file), at.line);
+}
+
+std::string show_function(const std::string& demangled) {
+  std::string name = short_name(demangled);
+  auto count = [&](char c) { return std::count(name.begin(), name.end(), c); };
+  bool cut_apart =
+      count('(') != count(')') || count('<') != count('>') || ends_with(name, "operator");
+  return printable(cut_apart ? demangled : name);
 }
 
 const SourceText* find_source(const Profile& profile, const std::string& file) {
@@ -74,7 +124,7 @@ Error no_such_kernel(const Profile& profile, const std::string& name) {
   std::string hint = "this run launched no kernel";
   if (!profile.kernels.empty()) hint = "kernels of this run:";
   for (size_t i = 0; i < profile.kernels.size() && i < 5; ++i)
-    hint += (i ? ", " : " ") + printable(short_name(profile.kernels[i].name));
+    hint += (i ? ", " : " ") + show_function(profile.kernels[i].name);
   if (profile.kernels.size() > 5) hint += format(" and %zu more", profile.kernels.size() - 5);
   return {ErrorKind::cannot_answer, "no kernel's name contains \"" + printable(name) + "\"", "",
           hint};
@@ -178,7 +228,7 @@ Result<Done> narrow_to_loop(const Profile& profile, const std::string& loop, Sco
   });
   if (scope.instructions.empty()) return no_such_place("loop", loop);
   const LoopFacts& first = profile.loops[*loops.begin()];
-  scope.title = "the loop at " + show_place(profile, first.at);
+  scope.title = "the loop at " + Places(profile).show(first.at);
   return Done{};
 }
 
@@ -202,7 +252,7 @@ Result<Scope> kernel_scope(const Profile& profile, const std::string& kernel) {
   std::set<uint32_t> functions = functions_of(profile, scope.kernels);
   keep(profile, scope.instructions,
        [&](const InstructionFacts& i) { return functions.count(i.function) > 0; });
-  scope.title = scope.kernels.size() == 1 ? printable(short_name(scope.kernels[0]->name))
+  scope.title = scope.kernels.size() == 1 ? show_function(scope.kernels[0]->name)
                                           : format("%zu kernels with \"%s\" in their name",
                                                    scope.kernels.size(), printable(kernel).c_str());
   return scope;

@@ -1,6 +1,7 @@
 #pragma once
 // What several views look up in a profile: values, places, scopes and sums over source lines.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,9 +13,9 @@
 namespace fathom {
 
 /// The values of a profile's contexts, by metric name.
-class MetricTable {
+class MetricLookup {
  public:
-  explicit MetricTable(const Profile& profile) : profile_(profile) {}
+  explicit MetricLookup(const Profile& profile) : profile_(profile) {}
   uint32_t find(std::string_view name) const;  ///< kNoId if the profile has no such metric
   double exclusive(uint32_t context, uint32_t metric) const;
   double inclusive(uint32_t context, uint32_t metric) const;
@@ -28,8 +29,24 @@ class MetricTable {
 
 /// Relative to the run's working directory where the file is in it.
 std::string show_path(const Profile& profile, const std::string& file);
-/// "kernels.cu:18", "kernels.cu" or an empty string.
-std::string show_place(const Profile& profile, const SourceLocation& at);
+
+/// Short names of source files: without folders where no other file of the profile has that name.
+class Places {
+ public:
+  explicit Places(const Profile& profile);
+  /// "kernels.cu:18", "kernels.cu" or an empty string.
+  std::string show(const SourceLocation& at) const;
+  /// The same with the path of show_path().
+  std::string show_full(const SourceLocation& at) const;
+
+ private:
+  const Profile& profile_;
+  std::map<std::string, std::string, std::less<>> short_names_;
+};
+
+/// A function's name without parameters, if that leaves a name: lambdas and operators keep theirs.
+std::string show_function(const std::string& demangled);
+
 /// The line's text without its indentation, or an empty string.
 std::string source_text(const Profile& profile, const SourceLocation& at);
 const SourceText* find_source(const Profile& profile, const std::string& file);

@@ -16,7 +16,11 @@ constexpr size_t kColumnWidth = 8;
 class ContextTree {
  public:
   ContextTree(const Profile& profile, const ReportOptions& options)
-      : profile_(profile), options_(options), table_(profile), children_(profile.contexts.size()) {
+      : profile_(profile),
+        options_(options),
+        table_(profile),
+        places_(profile),
+        children_(profile.contexts.size()) {
     for (size_t i = 0; i < kColumnCount; ++i) metrics_[i] = table_.find(kColumns[i]);
     for (uint32_t i = 1; i < profile.contexts.size(); ++i)
       if (is_worth_showing(i)) children_[profile.contexts[i].parent].push_back(i);
@@ -47,6 +51,17 @@ class ContextTree {
     return most > 0 && most >= options_.threshold;
   }
 
+  /// Start-up and launch code: names that C and C++ reserve for the implementation, and functions
+  /// without one. Only where a single path leads through it, and unless everything is asked for.
+  bool is_plumbing(uint32_t id) const {
+    const Context& context = profile_.contexts[id];
+    bool is_cpu =
+        context.kind == ContextKind::cpu_function || context.kind == ContextKind::cpu_inlined;
+    if (!is_cpu || children_[id].size() != 1 || options_.threshold <= 0) return false;
+    return starts_with(context.name, "_") || starts_with(context.name, "libcudart") ||
+           context.name.find("+0x") != std::string::npos;
+  }
+
   /// Walks with a stack of its own: call stacks may be deeper than ours.
   void show(uint32_t root) {
     struct Item {
@@ -57,6 +72,7 @@ class ContextTree {
     while (!stack.empty()) {
       Item item = std::move(stack.back());
       stack.pop_back();
+      while (is_plumbing(item.context)) item.context = children_[item.context][0];
       line(item.context, item.first);
       const std::vector<uint32_t>& below = children_[item.context];
       if (options_.max_depth && item.depth >= options_.max_depth) {
@@ -86,7 +102,7 @@ class ContextTree {
   }
 
   std::string name_of_context(const Context& context) const {
-    std::string place = show_place(profile_, context.at);
+    std::string place = places_.show(context.at);
     switch (context.kind) {
       case ContextKind::root:
         return "the whole program";
@@ -97,12 +113,12 @@ class ContextTree {
         return place.empty() ? printable(context.name) : place;
       case ContextKind::cpu_inlined:
       case ContextKind::gpu_inlined:
-        return printable(short_name(context.name)) + " (inlined)";
+        return show_function(context.name) + " (inlined)";
       case ContextKind::gpu_scc:
         return "functions that call each other: " + printable(context.name);
       case ContextKind::cpu_function:
       case ContextKind::gpu_function:
-        return printable(short_name(context.name));
+        return show_function(context.name);
       default:
         return printable(context.name);
     }
@@ -118,7 +134,7 @@ class ContextTree {
       case ContextKind::cpu_line:
         return source_text(profile_, context.at);
       default:
-        return show_place(profile_, context.at);
+        return places_.show(context.at);
     }
   }
 
@@ -135,14 +151,15 @@ class ContextTree {
 
   const Profile& profile_;
   const ReportOptions& options_;
-  MetricTable table_;
+  MetricLookup table_;
+  Places places_;
   std::array<uint32_t, kColumnCount> metrics_{};
   std::vector<std::vector<uint32_t>> children_;
   bool cut_ = false;
   std::string text_;
 };
 
-std::string totals(const MetricTable& table) {
+std::string totals(const MetricLookup& table) {
   double cycles = table.total("GCYCLES");
   const char* unit = cycles >= 1e9 ? "G" : cycles >= 1e6 ? "M" : "";
   double scale = cycles >= 1e9 ? 1e9 : cycles >= 1e6 ? 1e6 : 1;
@@ -157,7 +174,7 @@ std::string totals(const MetricTable& table) {
 }  // namespace
 
 std::string contexts_section(const Profile& profile, const ReportOptions& options) {
-  MetricTable table(profile);
+  MetricLookup table(profile);
   if (profile.contexts.empty() || (table.total("GPUOP") <= 0 && table.total("GCYCLES") <= 0))
     return "";
   const Style& style = options.style;
@@ -170,7 +187,7 @@ std::string contexts_section(const Profile& profile, const ReportOptions& option
   std::string notes =
       "GPUOP: time of all GPU operations. GKER: time of kernels. GCYCLES: sampled GPU cycles. A "
       "line without "
-      "a branch before it is called by the line above.";
+      "a branch before it is called by the line above; start-up and launch code is not shown.";
   if (tree.cut())
     notes +=
         format(" Parts below %s or deeper than asked for are left out (--threshold, --max-depth).",

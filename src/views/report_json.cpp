@@ -115,7 +115,7 @@ Result<std::string> report_json(const Profile& profile, const ReportOptions& opt
   std::vector<HotLine> hottest = hot_lines(profile, scope->instructions);
   if (options.top && hottest.size() > options.top) hottest.resize(options.top);
   for (const HotLine& line : hottest) lines.push_back(json_of(profile, line));
-  MetricTable table(profile);
+  MetricLookup table(profile);
   for (const Metric& metric : profile.metrics)
     if (double value = table.total(metric.name); value != 0)
       metrics[metric.name] = {{"value", value}, {"unit", metric.unit}};

@@ -71,7 +71,7 @@ std::string kernel_rows(const Profile& profile, const KernelSummary& kernel, con
   if (profile.devices.size() > 1 && kernel.device < profile.devices.size())
     device = format("  (GPU %u)", profile.devices[kernel.device].id);
   size_t room = style.width - std::min(style.width - 30, kShapeColumn + columns(device));
-  std::string name = shorten_middle(printable(short_name(kernel.name)), room);
+  std::string name = shorten_middle(show_function(kernel.name), room);
   std::string text = times(human_percent(kernel.share), kernel.seconds, kernel.launches) +
                      paint(style, Paint::accent, name) + device + "\n";
   for (const LaunchGroup& group : kernel.groups) text += shape_row(group, kernel.groups.size() > 1);
@@ -115,7 +115,7 @@ static std::string occupancy_row(const Occupancy& o, const Style& style) {
 
 std::string kernel_section(const Profile& profile, const KernelSummary& kernel,
                            const Style& style) {
-  std::string text = heading(style, "Kernel " + printable(short_name(kernel.name)),
+  std::string text = heading(style, "Kernel " + show_function(kernel.name),
                              human_percent(kernel.share) + " of the time in kernels");
   text += paragraph("  ", printable(kernel.name), 2, style.width);
   text +=

@@ -11,6 +11,7 @@ namespace {
 constexpr size_t kBarWidth = 12;
 constexpr size_t kIndent = 2 + 6 + 2 + kBarWidth + 2;
 constexpr size_t kMostCauses = 3;
+constexpr double kLeastCause = 0.01;  ///< of the line's samples
 
 double fraction(uint64_t part, uint64_t whole) {
   return whole ? double(part) / double(whole) : 0;
@@ -53,31 +54,32 @@ std::string cause_text(StallClass kind) {
   return "";
 }
 
-std::string causes_text(const Profile& profile, const HotLine& line, const Style& style) {
+std::string causes_text(const Places& places, const HotLine& line, const Style& style) {
   std::string text;
+  double total = double(line.samples.total());
   for (size_t i = 0; i < line.causes.size() && i < kMostCauses; ++i) {
     const LineCause& cause = line.causes[i];
-    std::string place = cause.at == line.at ? "here" : show_place(profile, cause.at);
+    if (cause.stalls < kLeastCause * total) break;
+    std::string place = cause.at == line.at ? "here" : places.show(cause.at);
     text += std::string(kIndent, ' ') + pad_right(i ? "" : "waits for", 11) +
-            pad_right(cause_text(cause.kind), 37) + pad_right(shorten_middle(place, 19), 19) +
-            pad_left(human_count(uint64_t(cause.stalls + 0.5)), 8) + "\n";
+            pad_left(human_percent(cause.stalls / total), 6) + "  " +
+            pad_right(cause_text(cause.kind), 37) +
+            shorten_middle(place, style.width - kIndent - 11 - 8 - 37) + "\n";
   }
   return paint(style, Paint::dim, text);
 }
 
 std::string function_text(const Profile& profile, const HotLine& line) {
   if (line.function == kNoId) return "";
-  std::string function =
-      shorten_middle(printable(short_name(profile.functions[line.function].name)), 40);
+  std::string function = shorten_middle(show_function(profile.functions[line.function].name), 40);
   if (line.inlined.empty()) return "  in " + function;
-  return "  in " + shorten_middle(printable(short_name(line.inlined)), 30) + ", inlined into " +
-         function;
+  return "  in " + shorten_middle(show_function(line.inlined), 30) + ", inlined into " + function;
 }
 
-std::string line_text(const Profile& profile, const HotLine& line, uint64_t all,
-                      const Style& style) {
+std::string line_text(const Profile& profile, const Places& places, const HotLine& line,
+                      uint64_t all, const Style& style) {
   double share = fraction(line.samples.total(), all);
-  std::string place = show_place(profile, line.at);
+  std::string place = places.show(line.at);
   if (place.empty()) place = "no source line known";
   std::string text = "  " + pad_left(human_percent(share), 6) + "  " +
                      pad_right(bar(share, kBarWidth), kBarWidth) + "  " +
@@ -87,7 +89,7 @@ std::string line_text(const Profile& profile, const HotLine& line, uint64_t all,
     text += std::string(kIndent, ' ') +
             paint(style, Paint::strong, shorten_end(source, style.width - kIndent)) + "\n";
   text += paragraph(std::string(kIndent, ' '), mostly(line.samples), kIndent, style.width);
-  return text + causes_text(profile, line, style) + "\n";
+  return text + causes_text(places, line, style) + "\n";
 }
 
 /// How many lines are worth printing: the hottest ones, at least one.
@@ -102,11 +104,12 @@ size_t count_shown(const std::vector<HotLine>& lines, uint64_t all, const Report
 std::string lines_section(const Profile& profile, const Scope& scope,
                           const ReportOptions& options) {
   std::vector<HotLine> lines = hot_lines(profile, scope.instructions);
+  Places places(profile);
   size_t shown = count_shown(lines, scope.samples, options);
   std::string text = heading(options.style, "Hottest source lines of " + scope.title,
                              "shares of " + counted(scope.samples, "sample", "samples"));
   for (size_t i = 0; i < shown; ++i)
-    text += line_text(profile, lines[i], scope.samples, options.style);
+    text += line_text(profile, places, lines[i], scope.samples, options.style);
   if (shown == lines.size()) {
     text.pop_back();
     return text;
@@ -121,6 +124,7 @@ std::string lines_section(const Profile& profile, const Scope& scope,
 
 std::string instructions_section(const Profile& profile, const Scope& scope,
                                  const ReportOptions& options) {
+  Places places(profile);
   std::vector<uint32_t> hottest = scope.instructions;
   auto samples_of = [&](uint32_t i) { return profile.instructions[i].samples.total(); };
   std::stable_sort(hottest.begin(), hottest.end(),
@@ -143,7 +147,7 @@ std::string instructions_section(const Profile& profile, const Scope& scope,
             pad_right(shorten_end(printable(i.text), 38), 38) + "  " +
             paint(options.style, Paint::accent,
                   shorten_middle(
-                      show_place(profile, i.at),
+                      places.show(i.at),
                       options.style.width - std::min<size_t>(options.style.width - 20, 78))) +
             "\n";
     if (reason && i.samples.all[size_t(*reason)] >= i.samples.issued())

@@ -72,10 +72,7 @@ std::string sampling_rows(const RunFacts& run, const Style& style) {
   if (run.samples_dropped) lost.push_back(human_count(run.samples_dropped) + " were dropped");
   if (run.samples_non_user)
     lost.push_back(human_count(run.samples_non_user) + " fell in code that the vendor hides");
-  if (!lost.empty())
-    rows +=
-        row(style, "",
-            join(lost, " and ") + ", of " + human_count(run.samples_total) + " that the GPU took");
+  if (!lost.empty()) rows += row(style, "", "besides, " + join(lost, " and "));
   return rows +
          row(style, "Mode",
              run.sampling_serialized
@@ -127,7 +124,7 @@ struct Copies {
   Direction mixed;
 };
 
-Copies sum_copies(const Profile& profile, const MetricTable& table) {
+Copies sum_copies(const Profile& profile, const MetricLookup& table) {
   Copies copies;
   uint32_t seconds = table.find("GXCOPY"), count = table.find("GXCOPY:COUNT");
   std::array<uint32_t, kCopyKindCount> bytes;
@@ -180,7 +177,7 @@ class OperationTable {
   std::string text_;
 };
 
-void add_copies(const Profile& profile, const MetricTable& table, OperationTable& rows) {
+void add_copies(const Profile& profile, const MetricLookup& table, OperationTable& rows) {
   Copies copies = sum_copies(profile, table);
   for (size_t i = 0; i < kCopyKindCount; ++i) {
     const Direction& d = copies.directions[i];
@@ -194,7 +191,7 @@ void add_copies(const Profile& profile, const MetricTable& table, OperationTable
 }
 
 /// The sum of "GMEM:DEV", "GMEM:PIN"... for the whole program.
-double sum_over_memories(const MetricTable& table, const std::string& metric) {
+double sum_over_memories(const MetricLookup& table, const std::string& metric) {
   double sum = 0;
   for (size_t i = 0; i < kMemoryKindCount; ++i)
     sum += table.total(metric + ":" + std::string(code_of(MemoryKind(i))));
@@ -208,7 +205,7 @@ std::string bytes_or_nothing(double bytes) {
 }  // namespace
 
 std::string operations_section(const Profile& profile, const Style& style) {
-  MetricTable table(profile);
+  MetricLookup table(profile);
   double total = table.total("GPUOP");
   OperationTable rows(style, total);
   auto add = [&](const char* metric, const char* what, const std::string& remark) {

@@ -11,7 +11,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "support/sample_profile.h"
+#include "model/sample_profile.h"
 #include "views/advice.h"
 #include "views/finding_kinds.h"
 #include "views/lookups.h"
@@ -161,6 +161,40 @@ TEST(Report, CutsTheContextTreeWhereAsked) {
   EXPECT_FALSE(contains(report(options), "<gpu sync>"));
 }
 
+TEST(Report, HidesStartUpCodeUnlessEverythingIsAskedFor) {
+  Profile p = testing::sample_profile();
+  p.contexts[2].name = "__libc_start_main";
+  p.contexts[1].name = "libcudart_static_0123";  // a process, not a function: stays
+  p.contexts[3].name = "_start";                 // has several paths below it: stays
+  p.contexts[14].parent = 3;
+  p.contexts[17].parent = 3;
+  p.contexts[20].parent = 3;
+  std::string text = report({}, p);
+  EXPECT_FALSE(contains(text, "__libc_start_main"));
+  EXPECT_TRUE(contains(text, "libcudart_static_0123"));
+  EXPECT_TRUE(contains(text, "_start"));
+  ReportOptions everything;
+  everything.threshold = 0;
+  EXPECT_TRUE(contains(report(everything, p), "__libc_start_main"));
+}
+
+TEST(Places, LeaveOutFoldersOnlyWhereNoOtherFileHasTheName) {
+  Profile p = testing::sample_profile();
+  EXPECT_EQ(Places(p).show({"/src/layers/kernels.cu", 7}), "kernels.cu:7");
+  p.run.working_directory = "/src";
+  p.sources.insert(p.sources.begin(), {"/other/kernels.cu", {}});
+  EXPECT_EQ(Places(p).show({"/src/layers/kernels.cu", 7}), "layers/kernels.cu:7");
+  EXPECT_EQ(Places(p).show({"/other/kernels.cu", 0}), "/other/kernels.cu");
+  EXPECT_EQ(Places(p).show({"", 7}), "");
+  EXPECT_EQ(Places(p).show_full({"/src/layers/main.cpp", 1}), "layers/main.cpp:1");
+}
+
+TEST(ShowFunction, KeepsNamesThatCannotBeShortened) {
+  EXPECT_EQ(show_function("void transpose<double>(double*, int)"), "transpose<double>");
+  EXPECT_EQ(show_function("main(int, char**)::<lambda()>"), "main(int, char**)::<lambda()>");
+  EXPECT_EQ(show_function("operator()"), "operator()");
+}
+
 TEST(Report, SurvivesAnEmptyProfileAndOneWithoutSamples) {
   EXPECT_TRUE(contains(report({}, Profile{}), "No operation of a GPU was recorded"));
   Profile p = testing::sample_profile();
@@ -257,7 +291,7 @@ void expect_valid(const std::string& schema, const std::string& text) {
   close(file);
   ASSERT_TRUE(write_file(path, text).ok());
   std::string command =
-      "python3 " FATHOM_SOURCE_DIR "/tests/support/validate_json.py " + schema + " " + path;
+      "python3 " FATHOM_SOURCE_DIR "/tests/validate_json.py " + schema + " " + path;
   int status = std::system(command.c_str());
   unlink(path);
   int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -298,7 +332,7 @@ TEST(AdviceJson, TakesBytesThatAreNoUtf8) {
 
 TEST(Sarif, HasWhatTheStandardRequires) {
   Profile p = testing::sample_profile();
-  p.findings[0].location.file = "/home/user/layers/a b#1.cu";
+  p.findings[0].location.file = "/src/layers/a b#1.cu";
   p.findings[1].related[0].at.file = "/usr/include/x.h";
   p.findings[2].location = {};
   auto sarif = nlohmann::json::parse(text_of_result(advice_sarif(p, {})));
@@ -307,7 +341,7 @@ TEST(Sarif, HasWhatTheStandardRequires) {
   const auto& run = sarif["runs"][0];
   const auto& rules = run["tool"]["driver"]["rules"];
   EXPECT_EQ(run["tool"]["driver"]["name"], "fathom");
-  EXPECT_EQ(run["originalUriBaseIds"]["SRCROOT"]["uri"], "file:///home/user/layers/");
+  EXPECT_EQ(run["originalUriBaseIds"]["SRCROOT"]["uri"], "file:///src/layers/");
   std::set<std::string> ids;
   for (const auto& rule : rules) {
     EXPECT_TRUE(ids.insert(rule["id"]).second) << "a rule twice";

@@ -1,4 +1,4 @@
-#include "support/sample_profile.h"
+#include "model/sample_profile.h"
 
 #include <algorithm>
 #include <tuple>
@@ -8,8 +8,8 @@
 namespace fathom::testing {
 namespace {
 
-const char* const kCuda = "/home/user/layers/kernels.cu";
-const char* const kHost = "/home/user/layers/main.cpp";
+const char* const kCuda = "/src/layers/kernels.cu";
+const char* const kHost = "/src/layers/main.cpp";
 const char* const kBinary = "9f2c7d1e5ab04c8f6a3b1d92e7c5408f13aa6be0d4419c27f58e6b0a7d3c2e11";
 
 struct Sampled {
@@ -57,7 +57,7 @@ void count(Facts& facts, const std::vector<Sampled>& samples) {
 void add_run(Profile& p) {
   p.run.fathom_version = "0.1.0";
   p.run.command = "./layers --size 4096";
-  p.run.working_directory = "/home/user/layers";
+  p.run.working_directory = "/src/layers";
   p.run.events = "gpu=cuda,pc@14";
   p.run.host = "node07";
   p.run.exit_code = 0;
@@ -134,8 +134,8 @@ void add_instructions(Profile& p) {
   add_instruction(p, 0, 0x210, 19, 1, "DADD R10, R10, R18",
                   {{R::selected, 168, 0}, {R::long_scoreboard, 1480, 1310}});
   p.instructions.back().inlined = {{"add<double>(double, double)", {kCuda, 19}},
-                                   {"plus(double, double)", {"/home/user/layers/numeric.h", 7}}};
-  p.instructions.back().at = {"/home/user/layers/numeric.h", 3};
+                                   {"plus(double, double)", {"/src/layers/numeric.h", 7}}};
+  p.instructions.back().at = {"/src/layers/numeric.h", 3};
   add_instruction(
       p, 0, 0x3e0, 20, 1, "STG.E.64 desc[UR4][R16.64], R10",
       {{R::selected, 166, 0}, {R::lg_throttle, 190, 120}, {R::math_pipe_throttle, 8, 3}});
@@ -395,7 +395,7 @@ Finding unroll_finding(const Profile& p) {
   f.kind = "loop-unrolling";
   f.subject = p.functions[0].name;
   f.location = {kCuda, 17};
-  f.related = {{"waits here", {"/home/user/layers/numeric.h", 3}, "DADD R10, R10, R18"},
+  f.related = {{"waits here", {"/src/layers/numeric.h", 3}, "DADD R10, R10, R18"},
                {"value comes from", {kCuda, 19}, "LDG.E.64 R10, desc[UR4][R14.64]"},
                {"inlined at", {kCuda, 19}, "add<double>(double, double)"}};
   f.evidence = {{"exposed samples in the loop", 1310, "samples"},
@@ -461,7 +461,7 @@ void add_sources(Profile& p) {
                 {44, "\tpart[warp] = sum;"},
                 {45, "    __syncthreads();"}};
   SourceText host{kHost, {{19, "  float* weights = new float[n];"}}};
-  SourceText numeric{"/home/user/layers/numeric.h", {{3, "  return a + b;"}}};
+  SourceText numeric{"/src/layers/numeric.h", {{3, "  return a + b;"}}};
   p.sources = {cuda, host, numeric};
 }
 
