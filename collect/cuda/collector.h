@@ -63,7 +63,6 @@ class Collector {
   CUpti_SubscriberHandle subscriber_ = nullptr;
   std::vector<uint8_t> watched_;  ///< by callback id: 0, kLoadsCode, or a record::ApiKind
 
-  pthread_t thread_{};
   bool has_thread_ = false;
   sem_t wake_{};
   std::atomic<uint32_t> flush_wanted_{0}, flush_done_{0}, end_wanted_{0}, end_done_{0};

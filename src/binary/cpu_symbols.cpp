@@ -67,9 +67,50 @@ std::vector<Dwarf_Die> functions_around(Dwarf_Die* unit, Dwarf_Addr address) {
   return out;
 }
 
-std::vector<CpuSymbolLevel> from_debug_information(Dwfl_Module* module, Dwarf_Addr address) {
+/// The units of a module by address. Some compilers leave out the table from which libdw would
+/// know.
+class Units {
+ public:
+  explicit Units(Dwfl_Module* module) : module_(module) {}
+
+  /// The unit that holds an address, or null; `bias` is what its own addresses lack.
+  Dwarf_Die* find(Dwarf_Addr address, Dwarf_Addr& bias) {
+    if (Dwarf_Die* unit = dwfl_module_addrdie(module_, address, &bias)) return unit;
+    if (!surveyed_) survey();
+    const auto after =
+        std::upper_bound(ranges_.begin(), ranges_.end(), address,
+                         [](Dwarf_Addr value, const Range& range) { return value < range.low; });
+    if (after == ranges_.begin() || address >= std::prev(after)->high) return nullptr;
+    bias = std::prev(after)->bias;
+    return std::prev(after)->unit;
+  }
+
+ private:
+  struct Range {
+    Dwarf_Addr low, high, bias;
+    Dwarf_Die* unit;
+  };
+  void survey() {
+    surveyed_ = true;
+    Dwarf_Die* unit = nullptr;
+    Dwarf_Addr bias = 0;
+    while ((unit = dwfl_module_nextcu(module_, unit, &bias)) != nullptr) {
+      Dwarf_Addr base = 0, low = 0, high = 0;
+      for (ptrdiff_t at = 0; (at = dwarf_ranges(unit, at, &base, &low, &high)) > 0;)
+        if (low < high) ranges_.push_back({low + bias, high + bias, bias, unit});
+    }
+    std::sort(ranges_.begin(), ranges_.end(),
+              [](const Range& a, const Range& b) { return a.low < b.low; });
+  }
+
+  Dwfl_Module* module_;
+  bool surveyed_ = false;
+  std::vector<Range> ranges_;
+};
+
+std::vector<CpuSymbolLevel> from_debug_information(Units& units, Dwarf_Addr address) {
   Dwarf_Addr bias = 0;
-  Dwarf_Die* unit = dwfl_module_addrdie(module, address, &bias);
+  Dwarf_Die* unit = units.find(address, bias);
   if (unit == nullptr) return {};
   CpuSymbolLevel level;
   if (Dwarf_Line* line = dwarf_getsrc_die(unit, address - bias)) {
@@ -96,14 +137,16 @@ std::vector<CpuSymbolLevel> from_debug_information(Dwfl_Module* module, Dwarf_Ad
   return out;
 }
 
-std::vector<CpuSymbolLevel> resolve(Dwfl_Module* module, Dwarf_Addr address) {
-  auto out = from_debug_information(module, address);
-  const bool named = !out.empty() && !out.front().function.empty();
-  if (named) return out;
-  const char* name = dwfl_module_addrname(module, address);
-  if (name == nullptr) return {};
+/// Debug information gives functions of one file a plain name only; the symbol table knows the
+/// mangled one.
+std::vector<CpuSymbolLevel> resolve(Dwfl_Module* module, Units& units, Dwarf_Addr address) {
+  auto out = from_debug_information(units, address);
+  const char* symbol = dwfl_module_addrname(module, address);
+  if (symbol == nullptr) return out.empty() || out.front().function.empty() ? decltype(out){} : out;
+  std::string name(symbol);
+  name.erase(std::min(name.find('.', 1), name.size()));  // .cold, .part.0 and the like
   if (out.empty()) out.emplace_back();
-  out.front().function = name;
+  if (name.find(out.front().function) != std::string::npos) out.front().function = name;
   return out;
 }
 
@@ -124,7 +167,9 @@ std::vector<std::vector<CpuSymbolLevel>> resolve_cpu_addresses(
   dwfl_report_end(session.get(), nullptr, nullptr);
   GElf_Addr bias = 0;
   if (module == nullptr || dwfl_module_getelf(module, &bias) == nullptr) return out;
-  for (size_t i = 0; i < addresses.size(); ++i) out[i] = resolve(module, addresses[i] + bias);
+  Units units(module);
+  for (size_t i = 0; i < addresses.size(); ++i)
+    out[i] = resolve(module, units, addresses[i] + bias);
   return out;
 }
 
