@@ -104,8 +104,8 @@ TEST(Advice, FitsIntoItsWidth) {
   for (size_t width : {100, 110, 120}) {
     AdviceOptions options;
     options.style.width = width;
-    for (std::string_view line : split(advice(options), '\n'))
-      EXPECT_LE(columns(line), width) << line;
+    std::string text = advice(options);
+    for (std::string_view line : split(text, '\n')) EXPECT_LE(columns(line), width) << line;
   }
 }
 
