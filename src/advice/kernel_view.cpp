@@ -25,9 +25,10 @@ const DeviceFacts* KernelView::device() const {
 namespace {
 
 /// Code that the compiler or the toolkit's headers put between the launch and the user's line.
-bool is_launch_glue(const Context& context) {
+bool is_launch_glue(const Context& context, const std::string& kernel) {
   const std::string& file = context.at.file;
-  return starts_with(context.name, "__") || starts_with(context.name, "cuda") ||
+  return short_name(context.name) == short_name(kernel) /* the host's stub */ ||
+         starts_with(context.name, "__") || starts_with(context.name, "cuda") ||
          ends_with(file, ".stub.c") || file.find("/include/crt/") != std::string::npos ||
          file.find("cuda_runtime") != std::string::npos;
 }
@@ -38,7 +39,8 @@ SourceLocation KernelView::launch_site() const {
   const auto& contexts = attribution_.profile.contexts;
   for (uint32_t launch : kernel_.launch_contexts)
     for (uint32_t c = contexts[launch].parent; c != kNoId; c = contexts[c].parent)
-      if (!contexts[c].at.file.empty() && contexts[c].at.line && !is_launch_glue(contexts[c]))
+      if (!contexts[c].at.file.empty() && contexts[c].at.line &&
+          !is_launch_glue(contexts[c], kernel_.name))
         return contexts[c].at;
   return {};
 }
