@@ -145,22 +145,26 @@ class StrengthReduction : public Optimizer {
       match.removed += part.fraction * samples * saved;
     }
     for (const Blame& edge : part.function->blame) {
-      if (change.gone.count(edge.consumer)) continue;  // counted with the instruction
       if (edge.kind != StallClass::arithmetic && edge.kind != StallClass::throttle) continue;
       bool gone = change.gone.count(edge.producer), cheaper = change.cheaper.count(edge.producer);
-      if (!gone && !cheaper) continue;
-      match.hotspots.add(view, part, edge);
-      double part_saved =
-          shape == Shape::accidental_double && !gone ? 1 - float_latency_share(view) : saved;
-      match.removed += part.fraction * edge.stalls * part_saved;
+      double samples = part.fraction * edge.stalls;
+      double kept =
+          shape == Shape::accidental_double && cheaper
+              ? samples * float_wait_share(view, part.function->instructions[edge.producer])
+              : 0;
+      if (change.gone.count(edge.consumer)) {
+        match.removed -= kept;  // what is left of a wait that went away with its instruction above
+      } else if (gone || cheaper) {
+        match.hotspots.add(view, part, edge);
+        match.removed += samples * saved - kept;
+      }
     }
   }
 
   /// The same operation in float makes others wait this part of the time.
-  static double float_latency_share(const KernelView& view) {
-    double wide = view.machine().latency_of("fp64").min,
-           narrow = view.machine().latency_of("fp32").min;
-    return wide > 0 ? std::min(1.0, narrow / wide) : 1;
+  static double float_wait_share(const KernelView& view, const Instruction& wide) {
+    double wait = std::max<double>(view.machine().latency_of("fp64").min, wide.control.stall);
+    return wait > 0 ? std::min(1.0, view.machine().latency_of("fp32").min / wait) : 1;
   }
 
   /// 64-bit division is a routine that the compiler calls.
