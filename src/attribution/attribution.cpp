@@ -94,6 +94,7 @@ void set_sampling(const Measurement& measurement, const SampledFunctions& sample
                   Profile& profile) {
   RunFacts& run = profile.run;
   run.processes = static_cast<uint32_t>(measurement.processes.size());
+  run.samples_total = run.samples_dropped = run.samples_non_user = 0;
   for (const Process& process : measurement.processes) {
     run.sampling_period_log2 = std::max(run.sampling_period_log2, process.sampling.period_log2);
     run.sampling_serialized = run.sampling_serialized || process.sampling.serialized;

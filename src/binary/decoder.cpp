@@ -43,9 +43,13 @@ class FunctionReader {
   Instruction instruction(const SassLine& line, uint64_t offset) const {
     Instruction out = read_sass(line.text);
     out.offset = offset;
-    ByteReader word(code_, offset + 8);
-    out.control = decode_control(word.u64());
-    if (out.known) add_barriers(out);
+    ByteReader words(code_, offset);
+    const uint64_t low = words.u64(), high = words.u64();
+    out.control = decode_control(high);
+    if (out.known) {
+      add_hidden_descriptor(low, high, out);
+      add_barriers(out);
+    }
     resolve_target(line.text, out);
     if (out.flow == Flow::indirect_branch) read_table(line.annotation, out);
     return out;

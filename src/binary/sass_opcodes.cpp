@@ -13,6 +13,7 @@ constexpr auto kConvert = Widths::convert;
 constexpr auto kMemory = Widths::memory;
 constexpr auto kMatrix = Widths::matrix;
 constexpr auto kTexture = Widths::texture;
+constexpr auto kBulk = Widths::bulk;
 constexpr auto kOne = Widths::one;
 constexpr auto kPairResult = Widths::pair_result;
 constexpr auto kPairSource = Widths::pair_source;
@@ -107,16 +108,16 @@ constexpr OpcodeFacts kOpcodes[] = {
     {"OMMA", tensor, "R", kMatrix},
     {"QGMMA", tensor, "R", kMatrix},
     {"QMMA", tensor, "R", kMatrix},
-    {"MOVM", tensor, "R"},
+    {"MOVM", tensor, "R", kConvert},
     {"LDTM", tensor, "R", kMemory},
     {"STTM", tensor, "", kMemory},
     {"UTCATOMSWS", tensor, "pr"},
     {"UTCBAR", tensor, ""},
     {"UTCCP", tensor, ""},
-    {"UTCHMMA", tensor, ""},
-    {"UTCIMMA", tensor, ""},
-    {"UTCOMMA", tensor, ""},
-    {"UTCQMMA", tensor, ""},
+    {"UTCHMMA", tensor, "", Widths::tensor_unit},
+    {"UTCIMMA", tensor, "", Widths::tensor_unit},
+    {"UTCOMMA", tensor, "", Widths::tensor_unit},
+    {"UTCQMMA", tensor, "", Widths::tensor_unit},
     {"UTCSHIFT", tensor, ""},
     {"WARPGROUP", tensor, ""},
     {"WARPGROUPSET", tensor, ""},
@@ -145,7 +146,7 @@ constexpr OpcodeFacts kOpcodes[] = {
     {"GETLMEMBASE", special_register, "R", kPair},
     // Between lanes
     {"ELECT", shuffle, "PR"},
-    {"MATCH", shuffle, "pR", kSized},
+    {"MATCH", shuffle, "pR", Widths::sized_source},
     {"REDUX", shuffle, "R"},
     {"SHFL", shuffle, "PR"},
     {"VOTE", shuffle, "rP"},
@@ -205,7 +206,7 @@ constexpr OpcodeFacts kOpcodes[] = {
     {"STSM", store, "", kMemory, kShared},
     {"ATOM", atomic, "pR", kMemory, kGeneric},
     {"ATOMG", atomic, "pR", kMemory, kGlobal},
-    {"ATOMS", atomic, "pR", kMemory, kShared},
+    {"ATOMS", atomic, "pr", kMemory, kShared},
     {"RED", atomic, "", kMemory, kGlobal},
     {"REDAS", atomic, "", kMemory, kShared},
     {"REDG", atomic, "", kMemory, kGlobal},
@@ -225,20 +226,20 @@ constexpr OpcodeFacts kOpcodes[] = {
     {"TXQ", OpClass::texture, "pRR", kTexture, kTextures},
     // Copies that run beside the program
     {"LDGSTS", asynchronous_copy, "", kMemory, kGlobal},
-    {"UBLKCP", asynchronous_copy, "", kOne, kGlobal},
-    {"UBLKPF", asynchronous_copy, "", kOne, kGlobal},
-    {"UBLKRED", asynchronous_copy, "", kOne, kGlobal},
-    {"UTMALDG", asynchronous_copy, "", kOne, kGlobal},
-    {"UTMAPF", asynchronous_copy, "", kOne, kGlobal},
-    {"UTMAREDG", asynchronous_copy, "", kOne, kGlobal},
-    {"UTMASTG", asynchronous_copy, "", kOne, kGlobal},
+    {"UBLKCP", asynchronous_copy, "", kBulk, kGlobal},
+    {"UBLKPF", asynchronous_copy, "", kBulk, kGlobal},
+    {"UBLKRED", asynchronous_copy, "", kBulk, kGlobal},
+    {"UTMALDG", asynchronous_copy, "", kBulk, kGlobal},
+    {"UTMAPF", asynchronous_copy, "", kBulk, kGlobal},
+    {"UTMAREDG", asynchronous_copy, "", kBulk, kGlobal},
+    {"UTMASTG", asynchronous_copy, "", kBulk, kGlobal},
     // Barriers and fences
     {"ACQBULK", barrier, ""},
     {"ARRIVES", barrier, "", kOne, kShared},
     {"BAR", barrier, ""},
     {"DEPBAR", barrier, ""},
     {"LDGDEPBAR", barrier, ""},
-    {"SYNCS", barrier, "pr", kOne, kShared},
+    {"SYNCS", barrier, "pr", Widths::synchronize, kShared},
     {"UCGABAR_ARV", barrier, ""},
     {"UCGABAR_WAIT", barrier, ""},
     {"UTMACMDFLUSH", barrier, ""},
@@ -250,7 +251,7 @@ constexpr OpcodeFacts kOpcodes[] = {
     {"ERRBAR", memory_barrier, ""},
     {"FENCE", memory_barrier, ""},
     {"MEMBAR", memory_barrier, ""},
-    {"UTMACCTL", memory_barrier, ""},
+    {"UTMACCTL", memory_barrier, "", kBulk},
     // Control
     {"BMOV", control, "r"},
     {"BPT", control, ""},

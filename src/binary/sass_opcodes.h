@@ -11,15 +11,19 @@ namespace fathom {
 /// How many registers an operand names; those that the rule does not mention name one.
 enum class Widths : uint8_t {
   one,
-  pair,         ///< all are 64 bits: DADD, FFMA2
-  pair_result,  ///< the destination is: LEPC; CS2R, but for CS2R.32
-  pair_source,  ///< general registers are addresses of code: CALL, RET, BRX
-  sized,        ///< all are 64 bits with .64, .S64, .U64
-  multiply,     ///< IMAD.WIDE: destination and addend; IMAD.HI: the addend
-  convert,      ///< by the types in the opcode: F2F.F64.F32, I2F.F64, F2I.S64, FRND.F64
-  memory,       ///< data as large as .64, .128, .F64, .x4 say
-  matrix,       ///< fragments by shape and types: HMMA.16816.F32.BF16
-  texture       ///< coordinates by dimensions, results by the mask
+  pair,          ///< all are 64 bits: DADD, FFMA2
+  pair_result,   ///< the destination is: LEPC; CS2R, but for CS2R.32
+  pair_source,   ///< general registers are addresses of code: CALL, RET, BRX
+  sized,         ///< all are 64 bits with .64, .S64, .U64
+  sized_source,  ///< the source is 64 bits with .U64, the destination never: MATCH.ANY.U64
+  multiply,      ///< IMAD.WIDE: destination and addend; IMAD.HI: the addend
+  convert,       ///< by the types in the opcode: F2F.F64.F32, I2F.F64, F2I.S64, MOVM.U4TO8
+  memory,        ///< data as large as .64, .128, .F64, .x4 say
+  matrix,        ///< fragments by shape and types: HMMA.16816.F32.BF16
+  texture,       ///< coordinates by dimensions, results by the mask
+  bulk,          ///< UBLKCP, UTMALDG: addresses and coordinates in uniform registers
+  synchronize,   ///< SYNCS: states of 64 bits
+  tensor_unit    ///< UTCHMMA: descriptors in uniform registers
 };
 
 struct OpcodeFacts {

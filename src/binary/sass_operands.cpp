@@ -22,6 +22,7 @@ SassOperand read_operand(std::string_view text) {
     operand.kind = token.kind;
     operand.reg = token.reg;
     operand.negated = text[0] == '!';
+    operand.scalar = text.find(".F32", start + token.length) != text.npos;
     operand.wide = text.find(".64", start + token.length) != text.npos;
   } else if (text.find('[') != text.npos) {
     operand.kind = OperandKind::address;

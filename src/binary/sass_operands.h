@@ -34,6 +34,7 @@ struct SassOperand {
   std::optional<Register> reg;  ///< nothing for RZ, URZ, PT, UPT and for other kinds
   bool negated = false;         ///< of a predicate
   bool wide = false;            ///< written with .64
+  bool scalar = false;          ///< written with .F32: one value for both halves of a pair
   std::string_view text;
 };
 

@@ -19,12 +19,12 @@ void add_range(std::vector<Register>& registers, Register first, unsigned width)
 }
 
 /// The registers in an operand with brackets: "desc[UR4][R2.64+0x10]", "c[0x0][R7]", "gdesc[UR8]".
-void add_address(std::string_view text, const OperandWidths& widths, std::vector<Register>& uses) {
+void add_address(std::string_view text, unsigned plain_width, std::vector<Register>& uses) {
   size_t open = text.find('[');
   std::string_view prefix = text.substr(0, open);
   while (!prefix.empty() && (prefix[0] == '-' || prefix[0] == '|' || prefix[0] == '~'))
     prefix.remove_prefix(1);
-  const bool plain = prefix.empty();
+  const bool described = prefix == "desc" || prefix == "cx";
   const bool constant = prefix == "c";
   bool first_brackets = true;
   for (size_t at = open; at < text.size(); ++at) {
@@ -35,14 +35,20 @@ void add_address(std::string_view text, const OperandWidths& widths, std::vector
     RegisterToken token = read_register(text.substr(at));
     if (!token.length) continue;
     std::string_view suffix = text.substr(at + token.length);
-    unsigned width = plain ? widths.address : 1;
-    if (first_brackets && !constant && (prefix == "desc" || prefix == "cx")) width = 2;
-    if (first_brackets && prefix == "gdesc") width = widths.descriptor;
+    unsigned width = constant ? 1 : plain_width;
+    if (described && first_brackets) width = 2;
     if (starts_with(suffix, ".64")) width = 2;
     if (starts_with(suffix, ".U32") || starts_with(suffix, ".X")) width = 1;
     if (token.reg) add_range(uses, *token.reg, width);
     at += token.length - 1;
   }
+}
+
+/// Registers that an address without a suffix of its own takes.
+unsigned address_width(std::string_view text, const OperandWidths& widths, size_t source) {
+  if (widths.source_address[source]) return widths.source_address[source];
+  if (starts_with(text, "gdesc[")) return 2;
+  return text[0] == '[' ? widths.address : 1;
 }
 
 /// How many leading operands are destinations by the pattern; nothing if they do not fit it.
@@ -96,10 +102,13 @@ bool read_operands(const OpcodeFacts& facts, const SassOpcode& opcode, std::stri
     unsigned width = 1;
     if (operand.kind == OperandKind::register_)
       width = destination ? widths.destination[next_register++] : widths.source[i - *first_source];
-    if (operand.kind == OperandKind::address) add_address(operand.text, widths, instruction.uses);
+    if (operand.kind == OperandKind::address)
+      add_address(operand.text, address_width(operand.text, widths, i - *first_source),
+                  instruction.uses);
     if (operand.kind == OperandKind::predicate_set) add_predicate_set(operands, registers_of);
     if (!operand.reg) continue;
     if (operand.wide) width = 2;
+    if (operand.scalar) width = 1;
     const bool code_address = facts.widths == Widths::pair_source;
     if (code_address && operand.reg->file != RegisterFile::general) width = 1;
     add_range(registers_of, *operand.reg, width);
@@ -151,6 +160,21 @@ OpClass refine_class(const OpcodeFacts& facts, const SassOpcode& opcode) {
 }
 
 }  // namespace
+
+void add_hidden_descriptor(uint64_t low, uint64_t high, Instruction& instruction) {
+  constexpr uint64_t kHasDescriptor = uint64_t{1} << (91 - 64);
+  constexpr uint8_t kNone = 63;  // URZ
+  const bool global =
+      instruction.space == MemorySpace::global || instruction.space == MemorySpace::generic;
+  if (!global || !(high & kHasDescriptor)) return;
+  if (instruction.text.find(".64") == std::string::npos) return;
+  if (instruction.text.find("UR") != std::string::npos) return;
+  // Loads have it where the others have their data.
+  uint8_t index = (instruction.op_class == OpClass::load ? low >> 32 : high) & 63;
+  if (index == kNone) return;
+  add_range(instruction.uses, {RegisterFile::uniform, index}, 2);
+  sort_registers(instruction.uses);
+}
 
 void sort_registers(std::vector<Register>& registers) {
   std::sort(registers.begin(), registers.end());

@@ -31,6 +31,8 @@ void convert(const SassOpcode& opcode, OperandWidths& widths) {
       if (seen == 0 && type == "F64") widths.destination[0] = 2;
       if (seen == 1 && type == "F64") widths.source[0] = 2;
       ++seen;
+    } else if (type == "U4TO8") {
+      widths.destination[0] = 2;
     } else if (is_64_bit(type)) {
       const bool to_float = opcode.base.find("I2F") != opcode.base.npos;
       const bool round = opcode.base.find("FRND") != opcode.base.npos;
@@ -101,11 +103,33 @@ void matrix(const SassOpcode& opcode, const SassOperand* sources, size_t count,
     widths.source[2] = c;
     return;
   }
-  // A from registers and B by descriptor, or both by descriptors in four uniform registers.
+  // A from registers and B by descriptor, or both by one pair of descriptors.
   const bool a_in_registers = count && sources[0].kind == OperandKind::register_;
   widths.source[0] = a;
-  widths.descriptor = a_in_registers ? 2 : 4;
+  widths.source_address[a_in_registers ? 1 : 0] = 4;
   widths.source[a_in_registers ? 2 : 1] = c;
+}
+
+/// "2D" and the like among an opcode's modifiers: how many coordinates.
+unsigned tensor_dimensions(const SassOpcode& opcode) {
+  for (size_t i = 0; i < opcode.modifier_count; ++i) {
+    std::string_view modifier = opcode.modifiers[i];
+    if (modifier.size() == 2 && modifier[1] == 'D') return number(modifier.substr(0, 1));
+  }
+  return 0;
+}
+
+/// Copies and commands of the asynchronous units: which uniform registers an address takes.
+void bulk(const SassOpcode& opcode, OperandWidths& widths) {
+  const unsigned dimensions = tensor_dimensions(opcode);
+  widths.source_address[0] = 2;  // global; or shared with the barrier that is told of the end
+  if (opcode.base == "UTMALDG") widths.source_address[0] = static_cast<uint8_t>(2 + dimensions);
+  if (opcode.base == "UTMASTG" || opcode.base == "UTMAREDG")
+    widths.source_address[0] = static_cast<uint8_t>(1 + dimensions);
+  if (opcode.base == "UTMAPF") widths.source_address[0] = static_cast<uint8_t>(dimensions);
+  widths.source_address[1] = 2;
+  const bool from_shared = opcode.has("G") && opcode.has("S") && opcode.modifiers[0] == "G";
+  if (from_shared) widths.source_address[1] = 1;
 }
 
 /// Bytes of data of a memory operation, for each thread.
@@ -164,7 +188,9 @@ void texture(const SassOpcode& opcode, const SassOperand* sources, size_t count,
   if (starts_with(opcode.base, "SU")) {
     widths.access_bytes = static_cast<uint8_t>(memory_bytes(opcode));
     widths.destination.fill(std::max(1, widths.access_bytes / 4));
-    widths.source.fill(std::max(1, widths.access_bytes / 4));
+    for (size_t i = 0; i < count; ++i)
+      if (!sources[i].reg || sources[i].reg->file == RegisterFile::general)
+        widths.source[i] = static_cast<uint16_t>(std::max(1, widths.access_bytes / 4));
     widths.address = dimensions;
     return;
   }
@@ -177,6 +203,28 @@ void texture(const SassOpcode& opcode, const SassOperand* sources, size_t count,
   widths.destination[0] = components > 2 ? components - 2 : 1;
   widths.destination[1] = components > 1 ? 2 : 1;
   widths.source[0] = dimensions;
+  // Split coordinates: two here, the rest and what else is wanted in the second operand.
+  if (opcode.has("SCR")) {
+    widths.source[0] = std::min(dimensions, 2u);
+    widths.source[1] = std::max(dimensions, 2u) - 2 + (opcode.has("LL") ? 1 : 0);
+    widths.source[1] = std::max<uint16_t>(widths.source[1], 1);
+  }
+  if (opcode.base == "TXD") widths.source[1] = 2 * dimensions;
+  for (size_t i = 0; i < count; ++i)  // the handle
+    if (sources[i].reg && sources[i].reg->file == RegisterFile::uniform) widths.source[i] = 2;
+}
+
+/// Shared-memory barriers: states and values of 64 bits.
+void synchronize(const SassOpcode& opcode, OperandWidths& widths) {
+  widths.destination[0] = 2;
+  if (opcode.has("64")) widths.source.fill(2);
+}
+
+/// Blackwell's matrix unit: scales, the tmem[] behind idesc[], are two columns.
+void tensor_unit(const SassOperand* sources, size_t count, OperandWidths& widths) {
+  for (size_t i = 1; i < count; ++i)
+    if (starts_with(sources[i].text, "tmem[") && starts_with(sources[i - 1].text, "idesc["))
+      widths.source_address[i] = 2;
 }
 
 }  // namespace
@@ -186,6 +234,7 @@ OperandWidths operand_widths(const OpcodeFacts& facts, const SassOpcode& opcode,
   OperandWidths widths;
   const bool global = facts.space == MemorySpace::global || facts.space == MemorySpace::generic;
   if (global || opcode.has("E")) widths.address = 2;
+  if (opcode.base == "LDGSTS") widths.source_address[0] = 1;  // where it goes: shared memory
   switch (facts.widths) {
     case Widths::one:
       break;
@@ -217,6 +266,18 @@ OperandWidths operand_widths(const OpcodeFacts& facts, const SassOpcode& opcode,
       break;
     case Widths::matrix:
       matrix(opcode, sources, source_count, widths);
+      break;
+    case Widths::sized_source:
+      if (opcode.has("U64")) widths.source.fill(2);
+      break;
+    case Widths::bulk:
+      bulk(opcode, widths);
+      break;
+    case Widths::synchronize:
+      synchronize(opcode, widths);
+      break;
+    case Widths::tensor_unit:
+      tensor_unit(sources, source_count, widths);
       break;
     case Widths::texture:
       texture(opcode, sources, source_count, widths);

@@ -16,9 +16,12 @@ struct OperandWidths {
   uint8_t access_bytes = 0;  ///< of memory operations
   /// Registers of an address in plain brackets: 2 for global addresses without descriptor.
   uint8_t address = 1;
-  uint8_t descriptor = 2;  ///< uniform registers of gdesc[]
+  std::array<uint8_t, kMostOperands> source_address;  ///< the same by operand, 0: as `address`
 
-  OperandWidths() { source.fill(1); }
+  OperandWidths() {
+    source.fill(1);
+    source_address.fill(0);
+  }
 };
 
 /// `operands` from the first source on.
