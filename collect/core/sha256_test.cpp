@@ -36,5 +36,13 @@ TEST(Sha256, PadsAtTheEdgesOfABlock) {
             "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb");
 }
 
+TEST(Sha256, IsTheSameWithAndWithoutSpecialInstructions) {
+  std::string text;
+  for (int size = 0; size < 400; ++size) {
+    EXPECT_EQ(sha256(text.data(), text.size()), sha256_portable(text.data(), text.size())) << size;
+    text += static_cast<char>(size * 37 + 11);
+  }
+}
+
 }  // namespace
 }  // namespace fathom::collect

@@ -90,21 +90,28 @@ void Collector::start() {
   auto& session = Session::get();
   if (!session.begin(options_.output, gpu_time())) return;
   pthread_atfork(nullptr, nullptr, [] { Session::get().leave_to_parent(); });
+  if (prepare(loaded)) {
+    has_thread_ = start_thread();
+    hear_of_sudden_ends();
+  }
+  // After CUPTI has registered its own exit handlers, so that they come after ours.
   std::atexit([] { Collector::get().finish(EndReason::exit, kExitSeconds); });
   at_quick_exit([] { Collector::get().finish(EndReason::quick_exit, kExitSeconds); });
+}
+
+bool Collector::prepare(bool loaded) {
+  auto& session = Session::get();
   if (!loaded) {
     session.message(Severity::error, 0, "NVIDIA's CUPTI cannot be used (" + cupti_.problem() + ")",
                     "install it (package cuda-cupti) or name its libcupti.so in FATHOM_CUPTI; the "
                     "program runs on unmeasured");
-    return;
+    return false;
   }
   if (!file_.open(session.folder() + "/gpu.fathom")) {
     session.write_failed(file_.path(), errno);
-    return;
+    return false;
   }
-  if (!listen()) return;
-  has_thread_ = start_thread();
-  hear_of_sudden_ends();
+  return listen();
 }
 
 void Collector::tell(const std::string& what, CUptiResult result) {

@@ -33,6 +33,7 @@ class Collector {
  private:
   Collector() : activities_(cupti_, file_), sampling_(cupti_, file_, options_) {}
 
+  bool prepare(bool loaded);
   bool listen();
   void tell(const std::string& what, CUptiResult result);
   void choose_calls();
