@@ -1,18 +1,20 @@
 #include <CLI/CLI.hpp>
 
+#include "app/advise.h"
+#include "app/analyze.h"
+#include "app/command_line.h"
 #include "app/doctor.h"
 #include "app/record.h"
+#include "app/report.h"
 
 int main(int argc, char** argv) {
-  CLI::App app("Fathom finds out where a program on CPUs and GPUs loses its time", "fathom");
-  app.require_subcommand(1);
+  CLI::App app("", "fathom");
+  fathom::describe_program(app);
   int exit_code = 0;
   fathom::add_record(app, exit_code);
+  fathom::add_analyze(app, exit_code);
+  fathom::add_report(app, exit_code);
+  fathom::add_advise(app, exit_code);
   fathom::add_doctor(app, exit_code);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  return exit_code;
+  return fathom::run_command_line(app, argc, argv, exit_code);
 }

@@ -83,7 +83,9 @@ Result<Environment> environment_for(const EventSet& events, const std::string& d
     out.emplace_back("FATHOM_CUDA_PC", modes[static_cast<int>(events.cuda_sampling)]);
     out.emplace_back("FATHOM_CUDA_PERIOD", std::to_string(events.cuda_period_log2));
   }
-  if (const Check hooks = check_exit_collector(); hooks.works) {
+  // The dynamic linker splits LD_PRELOAD at spaces and colons.
+  const Check hooks = check_exit_collector();
+  if (hooks.works && hooks.found.find_first_of(" :") == std::string::npos) {
     const char* loaded = std::getenv("LD_PRELOAD");
     const bool first = loaded == nullptr || *loaded == 0;
     out.emplace_back("LD_PRELOAD", first ? hooks.found : std::string(loaded) + ":" + hooks.found);

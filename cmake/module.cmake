@@ -4,8 +4,9 @@
 add_library(fathom_flags INTERFACE)
 target_compile_options(fathom_flags INTERFACE -Wall -Wextra -Wshadow -Wpedantic -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # g++ 12 sees overlapping copies in std::string's own functions (GCC bug 105651, fixed in 13).
-  target_compile_options(fathom_flags INTERFACE -Wno-restrict)
+  # g++ 12 sees overlapping copies and uninitialized parts in std::string's own functions (GCC bugs 105651
+  # and 105562, fixed in 13).
+  target_compile_options(fathom_flags INTERFACE -Wno-restrict -Wno-maybe-uninitialized)
 endif()
 if(FATHOM_WERROR)
   target_compile_options(fathom_flags INTERFACE -Werror)

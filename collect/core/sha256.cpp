@@ -3,6 +3,11 @@
 #include <bit>
 #include <cstring>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
+
 namespace fathom::collect {
 namespace {
 
@@ -41,25 +46,91 @@ void add_block(uint32_t state[8], const uint8_t* block) {
   for (int i = 0; i < 8; ++i) state[i] += v[i];
 }
 
-}  // namespace
+void add_blocks(uint32_t state[8], const uint8_t* at, size_t blocks) {
+  for (; blocks > 0; at += 64, --blocks) add_block(state, at);
+}
 
-std::array<uint8_t, 32> sha256(const void* data, size_t size) {
+#if defined(__x86_64__)
+
+bool has_sha_instructions() {
+  uint32_t a, b, c, d;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b >> 29 & 1) != 0;
+}
+
+/// The same with the processor's SHA extensions, which keep the state as the two halves ABEF and
+/// CDGH: several times as fast, and binaries of a gigabyte exist.
+__attribute__((target("sha,sse4.1"))) void add_blocks_by_instruction(uint32_t state[8],
+                                                                     const uint8_t* at,
+                                                                     size_t blocks) {
+  const auto load = [](const void* from) __attribute__((target("sha,sse4.1"))) {
+    return _mm_loadu_si128(static_cast<const __m128i*>(from));
+  };
+  const __m128i to_big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+  const __m128i dcba = _mm_shuffle_epi32(load(state), 0xb1);
+  const __m128i hgfe = _mm_shuffle_epi32(load(state + 4), 0x1b);
+  __m128i abef = _mm_alignr_epi8(dcba, hgfe, 8), cdgh = _mm_blend_epi16(hgfe, dcba, 0xf0);
+  for (; blocks > 0; at += 64, --blocks) {
+    const __m128i abef_before = abef, cdgh_before = cdgh;
+    __m128i w[4];
+    for (int i = 0; i < 4; ++i) w[i] = _mm_shuffle_epi8(load(at + 16 * i), to_big_endian);
+    for (int i = 0; i < 16; ++i) {
+      const __m128i current = w[i & 3];
+      const __m128i sum = _mm_add_epi32(current, load(kRound + 4 * i));
+      cdgh = _mm_sha256rnds2_epu32(cdgh, abef, sum);
+      abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(sum, 0x0e));
+      const __m128i last = w[(i + 3) & 3];
+      const __m128i seventh = _mm_alignr_epi8(last, w[(i + 2) & 3], 4);
+      const __m128i mixed = _mm_sha256msg1_epu32(current, w[(i + 1) & 3]);
+      w[i & 3] = _mm_sha256msg2_epu32(_mm_add_epi32(mixed, seventh), last);
+    }
+    abef = _mm_add_epi32(abef, abef_before);
+    cdgh = _mm_add_epi32(cdgh, cdgh_before);
+  }
+  const __m128i feba = _mm_shuffle_epi32(abef, 0x1b), dchg = _mm_shuffle_epi32(cdgh, 0xb1);
+  auto* out = reinterpret_cast<__m128i*>(state);
+  _mm_storeu_si128(out, _mm_blend_epi16(feba, dchg, 0xf0));
+  _mm_storeu_si128(out + 1, _mm_alignr_epi8(dchg, feba, 8));
+}
+
+#endif
+
+using AddBlocks = void (*)(uint32_t[8], const uint8_t*, size_t);
+
+AddBlocks best_way() {
+#if defined(__x86_64__)
+  if (has_sha_instructions()) return add_blocks_by_instruction;
+#endif
+  return add_blocks;
+}
+
+std::array<uint8_t, 32> digest_of(const void* data, size_t size, AddBlocks add) {
   uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                        0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   const auto* at = static_cast<const uint8_t*>(data);
-  const uint64_t bits = uint64_t(size) * 8;
-  for (; size >= 64; at += 64, size -= 64) add_block(state, at);
+  add(state, at, size / 64);
 
+  const size_t left = size % 64;
   uint8_t tail[128] = {};
-  if (size > 0) std::memcpy(tail, at, size);
-  tail[size] = 0x80;
-  const size_t end = size < 56 ? 64 : 128;
-  for (int i = 0; i < 8; ++i) tail[end - 1 - i] = uint8_t(bits >> 8 * i);
-  for (size_t offset = 0; offset < end; offset += 64) add_block(state, tail + offset);
+  if (left > 0) std::memcpy(tail, at + size - left, left);
+  tail[left] = 0x80;
+  const size_t end = left < 56 ? 64 : 128;
+  for (int i = 0; i < 8; ++i) tail[end - 1 - i] = uint8_t(uint64_t(size) * 8 >> 8 * i);
+  add(state, tail, end / 64);
 
   std::array<uint8_t, 32> digest;
   for (int i = 0; i < 32; ++i) digest[i] = uint8_t(state[i / 4] >> (24 - 8 * (i % 4)));
   return digest;
+}
+
+}  // namespace
+
+std::array<uint8_t, 32> sha256_portable(const void* data, size_t size) {
+  return digest_of(data, size, add_blocks);
+}
+
+std::array<uint8_t, 32> sha256(const void* data, size_t size) {
+  static const AddBlocks add = best_way();
+  return digest_of(data, size, add);
 }
 
 }  // namespace fathom::collect

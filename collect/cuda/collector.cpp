@@ -56,6 +56,12 @@ constexpr CUpti_CallbackIdResource kResources[] = {
     CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
 };
 
+uint64_t monotonic_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return uint64_t(now.tv_sec) * 1'000'000'000 + uint64_t(now.tv_nsec);
+}
+
 /// The library that is loaded ahead of the program tells of ends that no exit handler sees.
 void hear_of_sudden_ends() {
   using Flush = void (*)(int, double);
@@ -84,21 +90,28 @@ void Collector::start() {
   auto& session = Session::get();
   if (!session.begin(options_.output, gpu_time())) return;
   pthread_atfork(nullptr, nullptr, [] { Session::get().leave_to_parent(); });
+  if (prepare(loaded)) {
+    has_thread_ = start_thread();
+    hear_of_sudden_ends();
+  }
+  // After CUPTI has registered its own exit handlers, so that they come after ours.
   std::atexit([] { Collector::get().finish(EndReason::exit, kExitSeconds); });
   at_quick_exit([] { Collector::get().finish(EndReason::quick_exit, kExitSeconds); });
+}
+
+bool Collector::prepare(bool loaded) {
+  auto& session = Session::get();
   if (!loaded) {
     session.message(Severity::error, 0, "NVIDIA's CUPTI cannot be used (" + cupti_.problem() + ")",
                     "install it (package cuda-cupti) or name its libcupti.so in FATHOM_CUPTI; the "
                     "program runs on unmeasured");
-    return;
+    return false;
   }
   if (!file_.open(session.folder() + "/gpu.fathom")) {
     session.write_failed(file_.path(), errno);
-    return;
+    return false;
   }
-  if (!listen()) return;
-  has_thread_ = start_thread();
-  hear_of_sudden_ends();
+  return listen();
 }
 
 void Collector::tell(const std::string& what, CUptiResult result) {
@@ -226,13 +239,16 @@ uint64_t Collector::gpu_time() const {
 
 bool Collector::start_thread() {
   if (sem_init(&wake_, 0, 0) != 0) return false;
+  pthread_t thread;
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are the program's own
-  const bool started = pthread_create(&thread_, nullptr, run, this) == 0;
+  const bool started = pthread_create(&thread, nullptr, run, this) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (started) pthread_setname_np(thread_, "fathom");
-  return started;
+  if (!started) return false;
+  pthread_setname_np(thread, "fathom");
+  pthread_detach(thread);  // it lives as long as the process
+  return true;
 }
 
 void* Collector::run(void* self) {
@@ -293,11 +309,11 @@ void Collector::ask(std::atomic<uint32_t>& wanted, const std::atomic<uint32_t>& 
   const int saved = errno;
   const uint32_t ticket = wanted.fetch_add(1, std::memory_order_acq_rel) + 1;
   sem_post(&wake_);
-  constexpr long kNapNs = 200'000;
-  for (long naps = static_cast<long>(seconds * 1e9 / kNapNs); naps > 0; --naps) {
+  const uint64_t give_up = monotonic_ns() + static_cast<uint64_t>(seconds * 1e9);
+  while (monotonic_ns() < give_up) {
     const uint32_t now = done.load(std::memory_order_acquire);
     if (now >= ticket || (&done == &end_done_ && now != 0)) break;
-    const timespec nap{0, kNapNs};
+    const timespec nap{0, 200'000};
     nanosleep(&nap, nullptr);
   }
   errno = saved;
@@ -320,11 +336,9 @@ void Collector::finish(EndReason reason, double seconds) {
 void Collector::tell_about_itself() const {
   const auto& sampling = sampling_.statistics();
   constexpr int kTrials = 1000;
-  timespec begin{}, end{};
-  clock_gettime(CLOCK_MONOTONIC, &begin);
+  const uint64_t begin = monotonic_ns();
   for (int i = 0; i < kTrials; ++i) gpu_time();
-  clock_gettime(CLOCK_MONOTONIC, &end);
-  const double ns = ((end.tv_sec - begin.tv_sec) * 1e9 + (end.tv_nsec - begin.tv_nsec)) / kTrials;
+  const double ns = static_cast<double>(monotonic_ns() - begin) / kTrials;
   char text[256];
   std::snprintf(text, sizeof text,
                 "debug: %s, %llu fetches of samples, %llu records, %llu names, time stamp %.0f ns",

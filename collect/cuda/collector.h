@@ -33,6 +33,7 @@ class Collector {
  private:
   Collector() : activities_(cupti_, file_), sampling_(cupti_, file_, options_) {}
 
+  bool prepare(bool loaded);
   bool listen();
   void tell(const std::string& what, CUptiResult result);
   void choose_calls();
@@ -63,7 +64,6 @@ class Collector {
   CUpti_SubscriberHandle subscriber_ = nullptr;
   std::vector<uint8_t> watched_;  ///< by callback id: 0, kLoadsCode, or a record::ApiKind
 
-  pthread_t thread_{};
   bool has_thread_ = false;
   sem_t wake_{};
   std::atomic<uint32_t> flush_wanted_{0}, flush_done_{0}, end_wanted_{0}, end_done_{0};

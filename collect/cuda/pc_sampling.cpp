@@ -206,8 +206,8 @@ void PcSampling::take(Context& context, const CUpti_PCSamplingData& data) {
 
 void PcSampling::drain_all() {
   Locked locked(lock_);
-  if (loading_ > 0) return;
-  for (auto& context : contexts_) drain(*context);
+  for (auto& context : contexts_)
+    if (loading_.load() == 0) drain(*context);
 }
 
 void PcSampling::drain_before_unload(CUcontext handle) {
@@ -217,14 +217,12 @@ void PcSampling::drain_before_unload(CUcontext handle) {
 }
 
 void PcSampling::begin_loading() {
-  if (!lock_bounded()) return;
-  ++loading_;
-  pthread_mutex_unlock(&lock_);
+  loading_.fetch_add(1);
+  if (lock_bounded()) pthread_mutex_unlock(&lock_);  // what is being fetched has been fetched now
 }
 
 void PcSampling::end_loading() {
-  Locked locked(lock_);
-  if (loading_ > 0) --loading_;
+  loading_.fetch_sub(1);
 }
 
 void PcSampling::stop(Context& context) {

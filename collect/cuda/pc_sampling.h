@@ -4,11 +4,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <tuple>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "cuda/cupti_table.h"
@@ -85,11 +82,11 @@ class PcSampling {
   const CuptiTable& cupti_;
   GpuFile& file_;
   const Options& options_;
+  std::atomic<int> loading_{0};  ///< calls of the program that are loading or unloading code
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;  ///< guards everything below
   std::vector<std::unique_ptr<Context>> contexts_;
   std::unique_ptr<Buffer> buffer_;
   size_t reason_count_ = 0;
-  uint32_t loading_ = 0;
   bool failed_ = false, told_full_ = false;
   std::unordered_map<Sample, uint64_t, SampleHash> samples_;
   std::unordered_map<char*, uint32_t> names_;  ///< CUPTI's strings, ours to free at the end

@@ -77,19 +77,19 @@ FATHOM_EXPORT void fathom_exit_register(Flush flush) {
   collector_count = at + 1;
 }
 
-FATHOM_EXPORT [[noreturn]] void _exit(int status) {
+FATHOM_EXPORT __attribute__((noreturn)) void _exit(int status) {
   tell(kExit);
   if (real_exit != nullptr) real_exit(status);
   __builtin_trap();
 }
 
-FATHOM_EXPORT [[noreturn]] void _Exit(int status) noexcept {
+FATHOM_EXPORT __attribute__((noreturn)) void _Exit(int status) noexcept {
   tell(kExit);
   if (real_exit_c99 != nullptr) real_exit_c99(status);
   __builtin_trap();
 }
 
-FATHOM_EXPORT [[noreturn]] void abort() noexcept {
+FATHOM_EXPORT __attribute__((noreturn)) void abort() noexcept {
   tell(kAbort);
   if (real_abort != nullptr) real_abort();
   __builtin_trap();

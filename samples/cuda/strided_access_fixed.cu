@@ -4,6 +4,7 @@
 
 constexpr int kParticles = 1 << 20;
 constexpr int kSteps = 32;
+constexpr int kSubsteps = 32;
 
 __global__ void trace_paths_by_step(int steps, uint32_t* __restrict__ paths) {
   const int particles = gridDim.x * blockDim.x;
@@ -11,8 +12,10 @@ __global__ void trace_paths_by_step(int steps, uint32_t* __restrict__ paths) {
   uint32_t position = sample::mix(particle);
   uint32_t velocity = particle;
   for (int step = 0; step < steps; ++step) {
-    velocity = velocity * 1664525u + 1013904223u;
-    position += velocity >> 8;
+    for (int substep = 0; substep < kSubsteps; ++substep) {
+      velocity = velocity * 1664525u + 1013904223u;
+      position += velocity >> 8;
+    }
     paths[step * particles + particle] = position;
   }
 }

@@ -28,21 +28,31 @@ class BlockIncrease : public Optimizer {
   }
 
  private:
-  /// f: stalls for want of a unit or a turn vanish where a scheduler has at most one warp left.
-  static double factor(const KernelView& view, double new_warps) {
-    if (new_warps > 1) return 1;
+  /// f corrects equations 8 and 9 by what was measured. Now: the schedulers' issue rate is known
+  /// from the samples (those that are no latency samples). Then: where a scheduler has at most one
+  /// warp left, nobody competes for a turn or a unit, so that a warp issues more often.
+  static double factor(const KernelView& view, const Parallelism& p) {
+    double measured = view.active() / std::max(1.0, view.total());
+    double modelled = issue_rate(p.issue_ratio, p.warps);
+    double now = measured > 0 ? modelled / measured : 1;
+    if (p.new_warps > 1) return now;
+    double alone = issue_rate(issue_ratio_alone(view), p.new_warps);
+    return now * alone / std::max(1e-6, issue_rate(p.issue_ratio, p.new_warps));
+  }
+
+  static double issue_ratio_alone(const KernelView& view) {
     const StallCounts& s = view.kernel().samples;
     double contention = 0;
     for (StallReason reason :
-         {StallReason::not_selected, StallReason::math_pipe_throttle, StallReason::lg_throttle,
-          StallReason::mio_throttle, StallReason::tex_throttle})
+         {StallReason::not_selected, StallReason::math_pipe_throttle, StallReason::dispatch_stall,
+          StallReason::lg_throttle, StallReason::mio_throttle, StallReason::tex_throttle})
       contention += double(s.all[size_t(reason)]);
-    return 1 / std::max(0.1, 1 - contention / std::max(1.0, view.total()));
+    return view.issued() / std::max(1.0, view.total() - contention);
   }
 
   static Finding describe(const KernelView& view, const LaunchGroup& group, Parallelism p,
                           double multiprocessors) {
-    p.factor = factor(view, p.new_warps);
+    p.factor = factor(view, p);
     double blocks = double(group.shape.blocks());
     SourceLocation launch = view.launch_site(), kernel = view.first_line();
     Finding finding;

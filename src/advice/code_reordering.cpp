@@ -42,6 +42,8 @@ class CodeReordering : public Optimizer {
     for (const Blame& edge : function.blame) {
       if (!is_hideable(edge) || edge.kind == StallClass::arithmetic) continue;
       uint32_t loop = common_loop(function, edge.producer, edge.consumer);
+      if (loop != kNoBlock && unroll_factor(loops[loop]) > 1)
+        continue;  // too little else in it: unroll first
       if (loop != kNoBlock) {
         auto [known, is_new] = serial.try_emplace({loop, edge.producer}, false);
         if (is_new) known->second = chases_pointer(function, loop, edge.producer);

@@ -22,26 +22,48 @@ const DeviceFacts* KernelView::device() const {
   return kernel_.device == kNoId ? nullptr : &attribution_.profile.devices[kernel_.device];
 }
 
+namespace {
+
+/// Code that the compiler or the toolkit's headers put between the launch and the user's line.
+bool is_launch_glue(const Context& context, const std::string& kernel) {
+  const std::string& file = context.at.file;
+  return short_name(context.name) == short_name(kernel) /* the host's stub */ ||
+         starts_with(context.name, "__") || starts_with(context.name, "cuda") ||
+         ends_with(file, ".stub.c") || file.find("/include/crt/") != std::string::npos ||
+         file.find("cuda_runtime") != std::string::npos;
+}
+
+}  // namespace
+
 SourceLocation KernelView::launch_site() const {
   const auto& contexts = attribution_.profile.contexts;
   for (uint32_t launch : kernel_.launch_contexts)
-    for (uint32_t c = contexts[launch].parent; c != kNoId; c = contexts[c].parent) {
-      const Context& context = contexts[c];
-      bool stub = context.name.find("__device_stub__") != std::string::npos ||
-                  ends_with(context.at.file, ".stub.c") ||
-                  context.at.file.find("cuda_runtime") != std::string::npos;
-      if (!context.at.file.empty() && context.at.line && !stub &&
-          short_name(context.name) != short_name(kernel_.name))
-        return context.at;
-    }
+    for (uint32_t c = contexts[launch].parent; c != kNoId; c = contexts[c].parent)
+      if (!contexts[c].at.file.empty() && contexts[c].at.line &&
+          !is_launch_glue(contexts[c], kernel_.name))
+        return contexts[c].at;
   return {};
 }
 
 SourceLocation KernelView::first_line() const {
-  for (const FunctionPart& part : parts_)
-    for (uint32_t i = 0; i < part.function->instructions.size(); ++i)
-      if (facts(part, i).at.line && facts(part, i).inlined.empty()) return facts(part, i).at;
-  return {};
+  // The smallest line of the kernel's own file, which is the one with most instructions that are
+  // not inlined.
+  std::map<std::string, std::pair<size_t, uint32_t>> files;  // instructions, first line
+  const FunctionPart& own = parts_.front();
+  for (uint32_t i = 0; i < own.function->instructions.size(); ++i) {
+    const InstructionFacts& instruction = facts(own, i);
+    const SourceLocation& at =
+        instruction.inlined.empty() ? instruction.at : instruction.inlined.front().call;
+    if (at.line == 0) continue;
+    auto [entry, is_new] = files.try_emplace(at.file, 0, at.line);
+    ++entry->second.first;
+    entry->second.second = std::min(entry->second.second, at.line);
+  }
+  SourceLocation best;
+  size_t most = 0;
+  for (const auto& [file, entry] : files)
+    if (entry.first > most) most = entry.first, best = {file, entry.second};
+  return best;
 }
 
 std::string KernelView::quote(const SourceLocation& at) const {

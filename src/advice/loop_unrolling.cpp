@@ -11,15 +11,6 @@
 namespace fathom {
 namespace {
 
-/// Compilers unroll until the body has about this many instructions, and seldom more than eight
-/// times.
-constexpr uint32_t kUnrolledBody = 256;
-constexpr uint32_t kMostCopies = 8;
-
-uint32_t unroll_factor(const LoopView& loop) {
-  return std::clamp(kUnrolledBody / loop.instructions, 1u, kMostCopies);
-}
-
 class LoopUnrolling : public Optimizer {
  public:
   std::string_view kind() const override { return "loop-unrolling"; }
@@ -28,8 +19,7 @@ class LoopUnrolling : public Optimizer {
     std::vector<Finding> findings;
     for (const FunctionPart& part : view.parts())
       for (const LoopView& loop : view_loops(view, part)) {
-        if (!loop.innermost || loop.copies > 1 || loop.has_barrier || unroll_factor(loop) < 2)
-          continue;
+        if (unroll_factor(loop) < 2) continue;
         Hotspots matched = match_loop(view, part, loop.loop);
         if (!matched.empty()) findings.push_back(describe(view, part, loop, matched));
       }

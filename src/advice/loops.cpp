@@ -4,6 +4,11 @@
 
 namespace fathom {
 
+uint32_t unroll_factor(const LoopView& loop) {
+  if (!loop.innermost || loop.copies > 1 || loop.has_barrier || loop.instructions == 0) return 1;
+  return std::clamp(kUnrolledBody / loop.instructions, 1u, kMostCopies);
+}
+
 bool is_hideable(const Blame& edge) {
   if (edge.producer == edge.consumer || edge.latency <= 0) return false;
   switch (edge.kind) {

@@ -19,6 +19,15 @@ struct LoopView {
   bool has_barrier = false;
   bool innermost = true;
 };
+/// Compilers unroll until the body has about this many instructions, and seldom more than eight
+/// times.
+inline constexpr uint32_t kUnrolledBody = 512;
+inline constexpr uint32_t kMostCopies = 8;
+
+/// How often a loop could be unrolled; 1 if there is no point: it is unrolled already, holds
+/// another loop or a barrier, or is large.
+uint32_t unroll_factor(const LoopView& loop);
+
 std::vector<LoopView> view_loops(const KernelView& view, const FunctionPart& part);
 
 /// A latency that other work could fill: a load from global memory (or an arithmetic result),

@@ -47,7 +47,7 @@ std::vector<Evidence> sample_evidence(const KernelView& view, double matched) {
 namespace {
 
 /// Findings that promise less than this are noise.
-constexpr double kLeastSpeedup = 1.005;
+constexpr double kLeastSpeedup = 1.01;
 
 void complete(Finding& finding, std::string_view kind, const KernelView& view) {
   finding.kind = kind;

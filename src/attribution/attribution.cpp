@@ -28,6 +28,26 @@ std::vector<InlineFrame> inline_frames(const LineTables& lines, int32_t context)
   return frames;
 }
 
+/// A loop starts at the line of its condition: the earliest of those of its header and of the
+/// branches back to it. It ends at the last line of the same file.
+void set_loop_lines(const AnalyzedFunction& function, const Loop& loop, const Profile& profile,
+                    LoopFacts& facts) {
+  auto at = [&](uint32_t instruction) -> const SourceLocation& {
+    return profile.instructions[function.first_instruction + instruction].at;
+  };
+  facts.at = at(function.graph.blocks[loop.header].first);
+  for (uint32_t latch : loop.latches) {
+    const SourceLocation& branch = at(function.graph.blocks[latch].last);
+    if (branch.line &&
+        (facts.at.line == 0 || branch.file != facts.at.file || branch.line < facts.at.line))
+      facts.at = branch;
+  }
+  for (uint32_t block : loop.blocks)
+    for (uint32_t i = function.graph.blocks[block].first; i <= function.graph.blocks[block].last;
+         ++i)
+      if (at(i).file == facts.at.file) facts.last_line = std::max(facts.last_line, at(i).line);
+}
+
 void add_loops(const AnalyzedFunction& function, uint32_t index, Profile& profile) {
   for (const Loop& loop : function.loops.loops) {
     LoopFacts facts;
@@ -38,18 +58,7 @@ void add_loops(const AnalyzedFunction& function, uint32_t index, Profile& profil
         function.instructions[function.graph.blocks[loop.blocks.front()].first].offset;
     facts.last_offset =
         function.instructions[function.graph.blocks[loop.blocks.back()].last].offset;
-    // The loop's first line: the smallest one of the header's file.
-    uint32_t header = function.graph.blocks[loop.header].first;
-    const SourceLocation& start = profile.instructions[function.first_instruction + header].at;
-    facts.at = start;
-    for (uint32_t block : loop.blocks)
-      for (uint32_t i = function.graph.blocks[block].first; i <= function.graph.blocks[block].last;
-           ++i) {
-        const SourceLocation& at = profile.instructions[function.first_instruction + i].at;
-        if (at.file != start.file || at.line == 0) continue;
-        facts.at.line = facts.at.line ? std::min(facts.at.line, at.line) : at.line;
-        facts.last_line = std::max(facts.last_line, at.line);
-      }
+    set_loop_lines(function, loop, profile, facts);
     profile.loops.push_back(facts);
   }
 }
@@ -94,6 +103,7 @@ void set_sampling(const Measurement& measurement, const SampledFunctions& sample
                   Profile& profile) {
   RunFacts& run = profile.run;
   run.processes = static_cast<uint32_t>(measurement.processes.size());
+  run.samples_total = run.samples_dropped = run.samples_non_user = 0;
   for (const Process& process : measurement.processes) {
     run.sampling_period_log2 = std::max(run.sampling_period_log2, process.sampling.period_log2);
     run.sampling_serialized = run.sampling_serialized || process.sampling.serialized;

@@ -170,7 +170,7 @@ class Blamer {
       if (!may_cause(cause, producer, dependency.through)) continue;
       if (used_on_every_path(dependency)) continue;
       auto lengths = path_lengths(function_.graph, dependency.def, consumer);
-      if (!lengths || lengths->shortest > latency_of(*function_.machine, producer).max) continue;
+      if (!lengths || done_before(dependency, lengths->shortest)) continue;
       add(causes, {dependency.def, dependency.through, lengths->shortest, lengths->longest});
     }
     // A scoreboard stall ends when a barrier clears: where such edges are left, only they can be
@@ -178,6 +178,19 @@ class Blamer {
     if (cause != Cause::fixed_latency) keep_barrier_producers(causes, dependencies);
     if (causes.empty() && cause == Cause::fixed_latency) add_preceding(causes, consumer);
     return causes;
+  }
+
+  /// Pruning by latency: at least one cycle goes by for each instruction in between. Within a block
+  /// the issue delays in the control fields say more exactly how many.
+  bool done_before(const Dependency& dependency, uint32_t shortest) const {
+    uint32_t cycles = shortest;
+    const auto& block_of = function_.graph.block_of;
+    if (dependency.def < dependency.use && block_of[dependency.def] == block_of[dependency.use]) {
+      cycles = 0;
+      for (uint32_t i = dependency.def; i < dependency.use; ++i)
+        cycles += std::max<uint32_t>(1, function_.instructions[i].control.stall);
+    }
+    return cycles > latency_of(*function_.machine, function_.instructions[dependency.def]).max;
   }
 
   static void add(std::vector<Candidate>& causes, Candidate candidate) {

@@ -5,13 +5,11 @@
 #include <elfutils/libdwfl.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <map>
 #include <memory>
 
 namespace fathom {
 namespace {
-
-using Scopes = std::unique_ptr<Dwarf_Die, decltype(&std::free)>;
 
 std::string function_name(Dwarf_Die* die) {
   Dwarf_Attribute attribute;
@@ -38,72 +36,160 @@ uint32_t unsigned_attribute(Dwarf_Die* die, unsigned kind) {
   return static_cast<uint32_t>(value);
 }
 
-bool is_function(Dwarf_Die* die) {
-  const int tag = dwarf_tag(die);
-  return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
-}
+constexpr int kMaxNesting = 100;  // of scopes; damaged information may nest without end
 
-/// The functions around an address, innermost first, as concrete entries of the unit.
-std::vector<Dwarf_Die> functions_around(Dwarf_Die* unit, Dwarf_Addr address) {
-  std::vector<Dwarf_Die> out;
-  Dwarf_Die* around = nullptr;
-  const int count = dwarf_getscopes(unit, address, &around);
-  const Scopes scopes(around, &std::free);
-  const int innermost =
-      static_cast<int>(std::find_if(around, around + std::max(count, 0),
-                                    [](Dwarf_Die& die) { return is_function(&die); }) -
-                       around);
-  if (innermost >= count) return out;
-  // The parents of an inlined function in that list are those of its definition. Ask for the ones
-  // of the place that it is inlined into.
-  Dwarf_Die* chain = nullptr;
-  const int length = dwarf_getscopes_die(&scopes.get()[innermost], &chain);
-  const Scopes owner(chain, &std::free);
-  for (int i = 0; i < length; ++i)
-    if (is_function(&chain[i])) {
-      out.push_back(chain[i]);
-      if (dwarf_tag(&chain[i]) == DW_TAG_subprogram) break;
-    }
-  return out;
-}
+/// Addresses and what lies there; looked up by the last range that begins before an address.
+template <class Value>
+struct RangeMap {
+  struct Range {
+    Dwarf_Addr low, high;
+    Value value;
+  };
+  std::vector<Range> ranges;
 
-std::vector<CpuSymbolLevel> from_debug_information(Dwfl_Module* module, Dwarf_Addr address) {
-  Dwarf_Addr bias = 0;
-  Dwarf_Die* unit = dwfl_module_addrdie(module, address, &bias);
-  if (unit == nullptr) return {};
-  CpuSymbolLevel level;
-  if (Dwarf_Line* line = dwarf_getsrc_die(unit, address - bias)) {
-    int number = 0;
-    dwarf_lineno(line, &number);
-    level.line = static_cast<uint32_t>(std::max(number, 0));
-    level.file = absolute(dwarf_linesrc(line, nullptr, nullptr), unit);
+  void add(Dwarf_Die* die, Dwarf_Addr bias, const Value& value) {
+    Dwarf_Addr base = 0, low = 0, high = 0;
+    for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &low, &high)) > 0;)
+      if (low < high) ranges.push_back({low + bias, high + bias, value});
   }
+  void sort() {
+    std::stable_sort(ranges.begin(), ranges.end(),
+                     [](const Range& a, const Range& b) { return a.low < b.low; });
+  }
+  Value* find(Dwarf_Addr address) {
+    const auto after =
+        std::upper_bound(ranges.begin(), ranges.end(), address,
+                         [](Dwarf_Addr value, const Range& range) { return value < range.low; });
+    if (after == ranges.begin() || address >= std::prev(after)->high) return nullptr;
+    return &std::prev(after)->value;
+  }
+};
+
+/// Gathers the functions below an entry that have code of their own.
+void gather_functions(Dwarf_Die* parent, RangeMap<Dwarf_Die>& out, int nesting = 0) {
+  Dwarf_Die child;
+  if (nesting > kMaxNesting || dwarf_child(parent, &child) != 0) return;
+  do {
+    switch (dwarf_tag(&child)) {
+      case DW_TAG_subprogram:
+        out.add(&child, 0, child);
+        [[fallthrough]];
+      case DW_TAG_namespace:
+      case DW_TAG_module:
+      case DW_TAG_class_type:
+      case DW_TAG_structure_type:
+        gather_functions(&child, out, nesting + 1);
+        break;
+      default:
+        break;
+    }
+  } while (dwarf_siblingof(&child, &child) == 0);
+}
+
+/// Appends what is inlined into a function at an address, outermost first.
+void gather_inlined(Dwarf_Die* parent, Dwarf_Addr address, std::vector<Dwarf_Die>& out,
+                    int nesting = 0) {
+  Dwarf_Die child;
+  if (nesting > kMaxNesting || dwarf_child(parent, &child) != 0) return;
+  do {
+    const int tag = dwarf_tag(&child);
+    const bool is_scope = tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
+                          tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
+    if (!is_scope || dwarf_haspc(&child, address) <= 0) continue;
+    if (tag == DW_TAG_inlined_subroutine) out.push_back(child);
+    return gather_inlined(&child, address, out, nesting + 1);
+  } while (dwarf_siblingof(&child, &child) == 0);
+}
+
+/// The units of a module and their functions by address. Some compilers leave out the table from
+/// which libdw would know the unit.
+class Units {
+ public:
+  explicit Units(Dwfl_Module* module) : module_(module) {}
+
+  /// The unit that holds an address, or null; `bias` is what its own addresses lack.
+  Dwarf_Die* find(Dwarf_Addr address, Dwarf_Addr& bias) {
+    if (Dwarf_Die* unit = dwfl_module_addrdie(module_, address, &bias)) return unit;
+    if (!surveyed_) survey();
+    Unit* unit = units_.find(address);
+    if (unit == nullptr) return nullptr;
+    bias = unit->bias;
+    return unit->die;
+  }
+
+  /// The function at an address of a unit and what is inlined into it there, outermost first.
+  std::vector<Dwarf_Die> functions_around(Dwarf_Die* unit, Dwarf_Addr address) {
+    const auto [known, fresh] = functions_.try_emplace(dwarf_dieoffset(unit));
+    if (fresh) {
+      gather_functions(unit, known->second);
+      known->second.sort();
+    }
+    Dwarf_Die* function = known->second.find(address);
+    if (function == nullptr) return {};
+    std::vector<Dwarf_Die> out{*function};
+    gather_inlined(function, address, out);
+    return out;
+  }
+
+ private:
+  struct Unit {
+    Dwarf_Die* die;
+    Dwarf_Addr bias;
+  };
+  void survey() {
+    surveyed_ = true;
+    Dwarf_Die* unit = nullptr;
+    Dwarf_Addr bias = 0;
+    while ((unit = dwfl_module_nextcu(module_, unit, &bias)) != nullptr)
+      units_.add(unit, bias, {unit, bias});
+    units_.sort();
+  }
+
+  Dwfl_Module* module_;
+  bool surveyed_ = false;
+  RangeMap<Unit> units_;
+  std::map<Dwarf_Off, RangeMap<Dwarf_Die>> functions_;
+};
+
+std::vector<CpuSymbolLevel> from_debug_information(Units& units, Dwarf_Addr address) {
+  Dwarf_Addr bias = 0;
+  Dwarf_Die* unit = units.find(address, bias);
+  if (unit == nullptr) return {};
   Dwarf_Files* files = nullptr;
   size_t file_count = 0;
   dwarf_getsrcfiles(unit, &files, &file_count);
 
+  // The line of each level but the innermost is where the next one was called.
   std::vector<CpuSymbolLevel> out;
-  for (auto& function : functions_around(unit, address - bias)) {
-    level.function = function_name(&function);
-    out.push_back(level);
-    level = {};
-    level.line = unsigned_attribute(&function, DW_AT_call_line);
-    const uint32_t file = unsigned_attribute(&function, DW_AT_call_file);
-    if (files != nullptr && file < file_count)
-      level.file = absolute(dwarf_filesrc(files, file, nullptr, nullptr), unit);
+  for (auto& function : units.functions_around(unit, address - bias)) {
+    if (!out.empty()) {
+      out.back().line = unsigned_attribute(&function, DW_AT_call_line);
+      const uint32_t file = unsigned_attribute(&function, DW_AT_call_file);
+      if (files != nullptr && file < file_count)
+        out.back().file = absolute(dwarf_filesrc(files, file, nullptr, nullptr), unit);
+    }
+    out.push_back({function_name(&function), "", 0});
   }
-  std::reverse(out.begin(), out.end());
+  if (out.empty()) out.emplace_back();
+  if (Dwarf_Line* line = dwarf_getsrc_die(unit, address - bias)) {
+    int number = 0;
+    dwarf_lineno(line, &number);
+    out.back().line = static_cast<uint32_t>(std::max(number, 0));
+    out.back().file = absolute(dwarf_linesrc(line, nullptr, nullptr), unit);
+  }
   return out;
 }
 
-std::vector<CpuSymbolLevel> resolve(Dwfl_Module* module, Dwarf_Addr address) {
-  auto out = from_debug_information(module, address);
-  const bool named = !out.empty() && !out.front().function.empty();
-  if (named) return out;
-  const char* name = dwfl_module_addrname(module, address);
-  if (name == nullptr) return {};
+/// Debug information gives functions of one file a plain name only; the symbol table knows the
+/// mangled one.
+std::vector<CpuSymbolLevel> resolve(Dwfl_Module* module, Units& units, Dwarf_Addr address) {
+  auto out = from_debug_information(units, address);
+  const char* symbol = dwfl_module_addrname(module, address);
+  if (symbol == nullptr) return out.empty() || out.front().function.empty() ? decltype(out){} : out;
+  std::string name(symbol);
+  name.erase(std::min(name.find('.', 1), name.size()));  // .cold, .part.0 and the like
   if (out.empty()) out.emplace_back();
-  out.front().function = name;
+  if (name.find(out.front().function) != std::string::npos) out.front().function = name;
   return out;
 }
 
@@ -124,7 +210,9 @@ std::vector<std::vector<CpuSymbolLevel>> resolve_cpu_addresses(
   dwfl_report_end(session.get(), nullptr, nullptr);
   GElf_Addr bias = 0;
   if (module == nullptr || dwfl_module_getelf(module, &bias) == nullptr) return out;
-  for (size_t i = 0; i < addresses.size(); ++i) out[i] = resolve(module, addresses[i] + bias);
+  Units units(module);
+  for (size_t i = 0; i < addresses.size(); ++i)
+    out[i] = resolve(module, units, addresses[i] + bias);
   return out;
 }
 

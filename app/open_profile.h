@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/profile.h"
+
+namespace fathom {
+
+struct AnalysisOptions {
+  std::vector<std::string>
+      source_roots;               ///< where to look for sources besides their recorded paths
+  bool keep_disassembly = false;  ///< store it in the measurement directory
+};
+
+/// Reads, attributes and advises. Errors: no measurement, or nothing at all can be said about it.
+Result<Profile> analyze_directory(const std::string& directory, const AnalysisOptions& options);
+
+/// A profile database, or a measurement directory, which is analysed in memory.
+Result<Profile> open_profile(const std::string& path, const AnalysisOptions& options);
+
+}  // namespace fathom

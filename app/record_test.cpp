@@ -1,0 +1,149 @@
+// Runs the program `fathom record` itself.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "record/test_reader.h"
+
+namespace fathom {
+namespace {
+
+class RecordTest : public testing::Test {
+ protected:
+  RecordTest() {
+    char pattern[] = "/tmp/fathom-record-test-XXXXXX";
+    directory_ = mkdtemp(pattern);
+  }
+  ~RecordTest() override {
+    if (std::system(("rm -rf " + directory_).c_str()) != 0) ADD_FAILURE();
+  }
+
+  /// Runs a shell command in a directory of its own, with `fathom` for the program.
+  int run(const std::string& command) {
+    const std::string line = "cd " + directory_ +
+                             " && fathom() { " FATHOM_PROGRAM " \"$@\"; } && { " + command +
+                             "; } >output 2>errors";
+    const int status = std::system(line.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  std::string text(const std::string& name) const {
+    auto content = read_text_file(directory_ + "/" + name);
+    return content ? *content : std::string();
+  }
+  std::string errors() const { return text("errors"); }
+  void expect_one_line(const std::string& part) const {
+    const std::string line = errors();
+    EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1) << line;
+    EXPECT_TRUE(starts_with(line, "fathom: ")) << line;
+    EXPECT_NE(line.find(part), std::string::npos) << line;
+  }
+
+  std::string directory_;
+};
+
+TEST_F(RecordTest, PassesOutputAndExitCodeThrough) {
+  EXPECT_EQ(run("fathom record -o m -- sh -c 'echo hello; exit 7'"), 7);
+  EXPECT_EQ(text("output"), "hello\n");
+  expect_one_line("/m (");
+  const auto file = record::read_chunks(directory_ + "/m/run.fathom");
+  const auto starts = record::text_records<record::RunStart>(file, record::ChunkType::run_start, 5);
+  ASSERT_EQ(starts.size(), 1u);
+  EXPECT_EQ(starts[0].strings[1], "sh -c echo hello; exit 7");
+  EXPECT_EQ(starts[0].strings[3], "gpu=cuda");
+  const auto ends = record::records<record::RunEnd>(file, record::ChunkType::run_end);
+  ASSERT_EQ(ends.size(), 1u);
+  EXPECT_EQ(ends[0].exit_code, 7);
+  EXPECT_EQ(ends[0].signal, 0u);
+  EXPECT_GT(ends[0].wall_ns, 0u);
+}
+
+TEST_F(RecordTest, TellsASignalAsShellsDo) {
+  EXPECT_EQ(run("fathom record -o m -- sh -c 'kill -SEGV $$'"), 128 + SIGSEGV);
+  const auto ends = record::records<record::RunEnd>(
+      record::read_chunks(directory_ + "/m/run.fathom"), record::ChunkType::run_end);
+  ASSERT_EQ(ends.size(), 1u);
+  EXPECT_EQ(ends[0].signal, uint32_t(SIGSEGV));
+}
+
+TEST_F(RecordTest, PassesTerminationOnToTheProgram) {
+  const std::string program =
+      "trap \"echo got it; exit 4\" TERM; touch ready; while :; do sleep 0.05; done";
+  const int code = run("fathom record -o m -- sh -c '" + program +
+                       "' & tool=$!; "
+                       "while [ ! -e ready ]; do sleep 0.05; done; "
+                       "kill -TERM $(pgrep -P $tool || echo $tool); wait $tool");
+  EXPECT_EQ(code, 4);
+  EXPECT_EQ(text("output"), "got it\n");
+}
+
+TEST_F(RecordTest, NamesTheDirectoryAfterTheProgramAndCountsOn) {
+  EXPECT_EQ(run("fathom record -- true && fathom record -- /bin/true"), 0);
+  EXPECT_TRUE(is_regular_file(directory_ + "/fathom-true-measurement/run.fathom"));
+  EXPECT_TRUE(is_regular_file(directory_ + "/fathom-true-measurement-2/run.fathom"));
+}
+
+TEST_F(RecordTest, RefusesADirectoryThatHoldsSomething) {
+  EXPECT_EQ(run("mkdir m && touch m/x && fathom record -o m -- touch started"), 2);
+  expect_one_line("m: exists already; ");
+  EXPECT_FALSE(is_regular_file(directory_ + "/started"));
+}
+
+TEST_F(RecordTest, RefusesWhatItCannotDoBeforeTheProgramStarts) {
+  EXPECT_EQ(run("fathom record -e gpu=abacus -- touch started"), 2);
+  expect_one_line("`fathom record -L`");
+  EXPECT_EQ(run("fathom record -e gpu=cuda,pc@2 -- touch started"), 2);
+  expect_one_line("5 to 31");
+  EXPECT_EQ(run("fathom record"), 2);
+  expect_one_line("fathom record -- APP ARGS");
+  EXPECT_EQ(run("fathom record -- ./no-such-program"), 2);
+  expect_one_line("./no-such-program");
+  EXPECT_EQ(run("fathom record -o /proc/no -- touch started"), 3);
+  expect_one_line("/proc/no");
+  EXPECT_FALSE(is_regular_file(directory_ + "/started"));
+}
+
+TEST_F(RecordTest, ReportsAProgramThatCannotBeExecuted) {
+  EXPECT_EQ(run("printf '#!/no/such/shell\\n' >p && chmod +x p && fathom record -o m -- ./p"), 2);
+  expect_one_line("./p: cannot be started");
+}
+
+TEST_F(RecordTest, KeepsWhatIsPreloadedAlready) {
+  EXPECT_EQ(run("LD_PRELOAD=/nowhere.so fathom record -o m -- sh -c 'echo $LD_PRELOAD'"), 0);
+  EXPECT_TRUE(starts_with(text("output"), "/nowhere.so:")) << text("output");
+  EXPECT_NE(text("output").find("libfathom_exit.so"), std::string::npos);
+}
+
+TEST_F(RecordTest, ListsEveryEventWithItsState) {
+  EXPECT_EQ(run("fathom record -L"), 0);
+  EXPECT_NE(text("output").find("gpu=cuda,pc=serialized[@K]"), std::string::npos);
+  for (const auto line : split(trim(text("output")), '\n'))
+    EXPECT_NE(line.find("work"), std::string::npos) << line;
+}
+
+#ifdef FAKE_APP
+TEST_F(RecordTest, ResolvesTheCallersOfAGpuProgram) {
+  EXPECT_EQ(run("FATHOM_CUPTI=" FAKE_CUPTI_LIBRARY " FAKE_DRIVER=" FAKE_CUPTI_LIBRARY
+                " fathom record -e gpu=cuda,pc=serialized@10 -o m -- " FAKE_APP " all"),
+            0);
+  expect_one_line("(1 process, 4 kernels, 1 copies, 40 samples, 1 GPU binaries)");
+  std::vector<std::string> functions;
+  for (const auto& symbol : record::text_records<record::Symbol>(
+           record::read_chunks(directory_ + "/m/run.fathom"), record::ChunkType::symbol, 3)) {
+    EXPECT_NE(symbol.record.address, 0u);
+    functions.push_back(symbol.strings[1]);
+  }
+  EXPECT_GE(std::count(functions.begin(), functions.end(), "main"), 1);
+  EXPECT_GE(std::count(functions.begin(), functions.end(), "fake_launch"), 1);
+}
+#endif
+
+}  // namespace
+}  // namespace fathom
