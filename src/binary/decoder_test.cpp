@@ -148,6 +148,21 @@ TEST(Nvdisasm, AMissingOneIsExplained) {
   EXPECT_NE(source.error().message().find("FATHOM_NVDISASM"), std::string::npos);
 }
 
+TEST(Nvdisasm, AnUnknownArchitectureAsksForANewerOne) {
+  TestFolder folder;
+  std::string program = folder.path() + "/nvdisasm";
+  ASSERT_TRUE(
+      write_file(program,
+                 "#!/bin/sh\necho \"nvdisasm fatal   : Cannot decode architecture 'SM199'\" "
+                 ">&2\nexit 1\n")
+          .ok());
+  ASSERT_TRUE(run_program({"chmod", "+x", program}).ok());
+  Result<std::string> text = run_nvdisasm(program, "x.cubin");
+  ASSERT_FALSE(text.ok());
+  EXPECT_NE(text.error().message().find("Cannot decode architecture 'SM199'"), std::string::npos);
+  EXPECT_NE(text.error().hint.find("newer nvdisasm"), std::string::npos);
+}
+
 TEST(Nvdisasm, RunsOnceForABinary) {
   // A stand-in that prints the recorded text and notes that it ran.
   TestFolder folder;

@@ -67,7 +67,7 @@ Result<std::string> run_nvdisasm(const std::string& nvdisasm, const std::string&
   Result<std::string> text = run_program({nvdisasm, "-c", cubin_path});
   if (text) return text;
   Error error = text.error();
-  if (error.what.find("arget") != error.what.npos || error.what.find("rch") != error.what.npos)
+  if (error.what.find("architecture") != error.what.npos)
     error.hint = "a newer nvdisasm may know this architecture: pip install -U nvidia-cuda-nvdisasm";
   return error;
 }
