@@ -7,8 +7,9 @@ Every program runs in every mode in turn, several times over (REPEATS, SERIALIZE
 SECONDS_LIMIT is near. Measured are
 
   wall    the whole command, as a user waits for it
-  setup   what the program itself needs up to its first launch (the context's creation)
-  loop    the program's own launch loop, up to the end of the last kernel
+  setup   what the program itself needs to start: the context's creation and a first launch
+  loop    the program's own launch loop, up to the end of the last kernel (the median of five loops in the
+          launch programs)
   kernel  the median kernel, by CUDA events
   work    wall less the wall time of create_context in the same mode: without the cost at the start
 
@@ -28,9 +29,9 @@ import time
 
 PROGRAMS = {
     "create_context": ["create_context"],
-    "many_launches": ["many_launches", "10000", "runtime", "8"],
-    "many_launches_deep": ["many_launches", "10000", "runtime", "36"],
-    "many_launches_driver": ["many_launches", "10000", "driver", "8"],
+    "many_launches": ["many_launches", "10000", "runtime", "8", "5"],
+    "many_launches_deep": ["many_launches", "10000", "runtime", "36", "5"],
+    "many_launches_driver": ["many_launches", "10000", "driver", "8", "5"],
     "heavy_kernels": ["heavy_kernels", "40"],
 }
 MODES = {

@@ -1,9 +1,11 @@
 // Launches a tiny kernel many times, from some frames deep in the stack, through the runtime or
 // the driver interface: what a profiler costs for each launch.
-// usage: many_launches [LAUNCHES] [runtime|driver] [DEPTH]
+// The loop runs ROUNDS times, and its median time is told.
+// usage: many_launches [LAUNCHES] [runtime|driver] [DEPTH] [ROUNDS]
 
 #include <cuda.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 
@@ -35,6 +37,7 @@ int main(int argc, char** argv) {
   const int launches = sample::launches(argc, argv, 10000);
   const bool driver = argc > 2 && std::strcmp(argv[2], "driver") == 0;
   const int depth = argc > 3 ? std::atoi(argv[3]) : 8;
+  const int rounds = argc > 4 ? std::max(1, std::atoi(argv[4])) : 1;
 
   sample::DeviceArray<unsigned> counter(1);
   unsigned* counter_address = counter.get();
@@ -52,15 +55,24 @@ int main(int argc, char** argv) {
     };
   }
 
-  const auto start = std::chrono::steady_clock::now();
-  int depths = 0;  // a launch that fails adds its error
-  for (int i = 0; i < launches; ++i) depths += at_depth(depth, launch);
+  // The first launch loads the code, which is part of the start.
+  int depths = at_depth(depth, launch);  // a launch that fails adds its error
   CHECK(cudaDeviceSynchronize());
-  const auto stop = std::chrono::steady_clock::now();
+
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<double> loops;
+  for (int round = 0; round < rounds; ++round) {
+    const auto begin_loop = std::chrono::steady_clock::now();
+    for (int i = 0; i < launches; ++i) depths += at_depth(depth, launch);
+    CHECK(cudaDeviceSynchronize());
+    const auto end_loop = std::chrono::steady_clock::now();
+    loops.push_back(std::chrono::duration<double>(end_loop - begin_loop).count());
+  }
+  std::nth_element(loops.begin(), loops.begin() + rounds / 2, loops.end());
 
   std::printf("checksum %u\n", counter.to_host()[0]);
-  const std::chrono::duration<double> setup = start - begin, loop = stop - start;
-  std::printf("setup_seconds %.6f\nloop_seconds %.6f\nlaunches %d\n", setup.count(), loop.count(),
-              launches);
-  return depths == launches * depth ? 0 : 1;
+  const std::chrono::duration<double> setup = start - begin;
+  std::printf("setup_seconds %.6f\nloop_seconds %.6f\nlaunches %d\n", setup.count(),
+              loops[rounds / 2], launches);
+  return depths == (launches * rounds + 1) * depth ? 0 : 1;
 }
