@@ -4,6 +4,7 @@
 #include "app/analyze.h"
 #include "app/command_line.h"
 #include "app/doctor.h"
+#include "app/inspect.h"
 #include "app/record.h"
 #include "app/report.h"
 
@@ -15,6 +16,7 @@ int main(int argc, char** argv) {
   fathom::add_analyze(app, exit_code);
   fathom::add_report(app, exit_code);
   fathom::add_advise(app, exit_code);
+  fathom::add_inspect(app, exit_code);
   fathom::add_doctor(app, exit_code);
   return fathom::run_command_line(app, argc, argv, exit_code);
 }

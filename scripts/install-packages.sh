@@ -10,7 +10,8 @@
 set -uo pipefail
 
 readonly BUILD=(cmake g++ make ninja-build libgtest-dev libsqlite3-dev libcli11-dev
-                nlohmann-json3-dev libdw-dev libelf-dev zlib1g-dev python3)
+                nlohmann-json3-dev libdw-dev libelf-dev zlib1g-dev
+                libzstd-dev liblz4-dev python3)
 readonly TEST=(python3-jsonschema git)
 readonly BENCH=(hyperfine)
 # Checks that need these are skipped, with a message, where they cannot be had.

@@ -1,7 +1,9 @@
 #include "binary/gpu_binary.h"
 
 #include <algorithm>
+#include <span>
 #include <tuple>
+#include <unordered_map>
 
 #include "base/text.h"
 #include "binary/elf.h"
@@ -54,19 +56,17 @@ bool arch_specific(const ElfFile& elf) {
   return specific;
 }
 
-/// CUDA 13 (ABI version 8) moved the architecture up one byte and gave "a" another bit.
 Result<Done> read_architecture(const ElfFile& elf, GpuBinary& binary) {
-  const bool moved = elf.abi_version() >= 8;
-  binary.compute = moved ? elf.flags() >> 8 & 0xff : elf.flags() & 0xff;
-  bool specific = elf.flags() & (moved ? 0x8 : 0x800);
-  if (binary.compute == 0)
+  GpuArchitecture architecture = architecture_of(elf);
+  if (architecture.compute == 0)
     return elf.damaged(format("no architecture in the ELF flags 0x%x", elf.flags()));
-  if (binary.compute < kFirstWideCompute)
-    return Error{ErrorKind::bad_input,
-                 format("code for sm_%u, which has 64-bit instruction encodings", binary.compute),
-                 binary.name, "compile for sm_70 (Volta) or later"};
-  if (binary.compute >= 90) specific = specific || arch_specific(elf);
-  binary.arch = format("sm_%u%s", binary.compute, specific ? "a" : "");
+  if (architecture.compute < kFirstWideCompute)
+    return Error{
+        ErrorKind::bad_input,
+        format("code for sm_%u, which has 64-bit instruction encodings", architecture.compute),
+        binary.name, "compile for sm_70 (Volta) or later"};
+  binary.compute = architecture.compute;
+  binary.arch = std::move(architecture.name);
   return Done{};
 }
 
@@ -115,7 +115,82 @@ Result<Done> read_functions(const ElfFile& elf, const std::vector<ElfSymbol>& sy
   return Done{};
 }
 
+/// The resources that .nv.info tells, by symbol.
+void read_info(Bytes info, const std::unordered_map<uint32_t, KernelResources*>& by_symbol) {
+  for_each_attribute(info, [&](uint8_t attribute, Bytes payload) {
+    ByteReader reader(payload);
+    uint32_t symbol = reader.u32(), value = reader.u32();
+    auto found = by_symbol.find(symbol);
+    if (reader.failed() || found == by_symbol.end()) return;
+    KernelResources& resources = *found->second;
+    if (attribute == kInfoRegisters) resources.registers = value;
+    // The minimum includes what the kernel calls; for recursion the compiler cannot tell it.
+    if (attribute == kInfoFrameSize || attribute == kInfoMinStackSize)
+      resources.stack = std::max(resources.stack, value);
+  });
+}
+
+/// What .nv.info.KERNEL tells.
+void read_kernel_info(Bytes info, KernelResources& resources) {
+  for_each_attribute(info, [&](uint8_t attribute, Bytes payload) {
+    ByteReader reader(payload);
+    uint64_t x = reader.u32(), y = reader.u32(), z = reader.u32();
+    if (attribute == kInfoMaxThreads && !reader.failed())
+      resources.max_threads = static_cast<uint32_t>(std::min<uint64_t>(x * y * z, UINT32_MAX));
+  });
+}
+
+uint32_t static_shared(const GpuBinary& binary, uint64_t section_size) {
+  const uint64_t reserved = binary.compute >= 90 ? kReservedShared : 0;
+  const uint64_t size = section_size > reserved ? section_size - reserved : 0;
+  return static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX));
+}
+
+std::vector<KernelResources> resources_of(const GpuBinary& binary,
+                                          std::span<const GpuSymbol> functions) {
+  std::vector<KernelResources> all(functions.size());
+  Result<ElfFile> elf = ElfFile::open(*binary.bytes, binary.name);
+  if (!elf) return all;
+  std::unordered_map<uint32_t, KernelResources*> by_symbol;
+  std::unordered_map<std::string_view, KernelResources*> by_name;
+  for (size_t i = 0; i < functions.size(); ++i) {
+    by_symbol[functions[i].symbol_index] = &all[i];
+    by_name[functions[i].name] = &all[i];
+  }
+  constexpr std::string_view kInfo = ".nv.info", kShared = ".nv.shared.";
+  for (uint32_t i = 1; i < elf->section_count(); ++i) {
+    std::string_view name = elf->section_name(i);
+    const bool is_info = starts_with(name, kInfo), is_shared = starts_with(name, kShared);
+    if (!is_info && !is_shared) continue;
+    Result<ElfSection> section = elf->section(i);
+    if (!section) continue;
+    if (name == kInfo) {
+      read_info(section->data, by_symbol);
+      continue;
+    }
+    auto kernel = by_name.find(name.substr(is_shared ? kShared.size() : kInfo.size() + 1));
+    if (kernel == by_name.end()) continue;
+    if (is_shared) {
+      kernel->second->static_shared = static_shared(binary, section->size);
+    } else {
+      read_kernel_info(section->data, *kernel->second);
+    }
+  }
+  return all;
+}
+
 }  // namespace
+
+// CUDA 13 (ABI version 8) moved the architecture up one byte and gave "a" another bit.
+GpuArchitecture architecture_of(const ElfFile& elf) {
+  const bool moved = elf.abi_version() >= 8;
+  GpuArchitecture architecture;
+  architecture.compute = moved ? elf.flags() >> 8 & 0xff : elf.flags() & 0xff;
+  bool specific = elf.flags() & (moved ? 0x8 : 0x800);
+  if (architecture.compute >= 90) specific = specific || arch_specific(elf);
+  architecture.name = format("sm_%u%s", architecture.compute, specific ? "a" : "");
+  return architecture;
+}
 
 const GpuSymbol* GpuBinary::find(std::string_view mangled) const {
   for (const GpuSymbol& function : functions)
@@ -166,34 +241,11 @@ Result<GpuBinary> open_gpu_binary(std::shared_ptr<const std::vector<uint8_t>> by
 }
 
 KernelResources kernel_resources(const GpuBinary& binary, const GpuSymbol& kernel) {
-  KernelResources resources;
-  Result<ElfFile> elf = ElfFile::open(*binary.bytes, binary.name);
-  if (!elf) return resources;
-  if (std::optional<ElfSection> info = find_section(*elf, ".nv.info")) {
-    for_each_attribute(info->data, [&](uint8_t attribute, Bytes payload) {
-      ByteReader reader(payload);
-      uint32_t symbol = reader.u32(), value = reader.u32();
-      if (reader.failed() || symbol != kernel.symbol_index) return;
-      if (attribute == kInfoRegisters) resources.registers = value;
-      // The minimum includes what the kernel calls; for recursion the compiler cannot tell it.
-      if (attribute == kInfoFrameSize || attribute == kInfoMinStackSize)
-        resources.stack = std::max(resources.stack, value);
-    });
-  }
-  if (std::optional<ElfSection> info = find_section(*elf, ".nv.info." + kernel.name)) {
-    for_each_attribute(info->data, [&](uint8_t attribute, Bytes payload) {
-      ByteReader reader(payload);
-      uint64_t x = reader.u32(), y = reader.u32(), z = reader.u32();
-      if (attribute == kInfoMaxThreads && !reader.failed())
-        resources.max_threads = static_cast<uint32_t>(std::min<uint64_t>(x * y * z, UINT32_MAX));
-    });
-  }
-  if (std::optional<ElfSection> shared = find_section(*elf, ".nv.shared." + kernel.name)) {
-    uint64_t reserved = binary.compute >= 90 ? kReservedShared : 0;
-    uint64_t size = shared->size > reserved ? shared->size - reserved : 0;
-    resources.static_shared = static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX));
-  }
-  return resources;
+  return resources_of(binary, std::span(&kernel, 1)).front();
+}
+
+std::vector<KernelResources> all_resources(const GpuBinary& binary) {
+  return resources_of(binary, binary.functions);
 }
 
 }  // namespace fathom

@@ -12,6 +12,8 @@
 
 namespace fathom {
 
+class ElfFile;
+
 /// A function symbol of a cubin. Several may lie in one section (non-inlined device functions do);
 /// a kernel's symbol then spans them all, but here each function ends where the next one starts.
 struct GpuSymbol {
@@ -47,11 +49,20 @@ struct GpuBinary {
   Bytes code(const GpuSymbol& function) const;
 };
 
+/// What a cubin was compiled for.
+struct GpuArchitecture {
+  uint32_t compute = 0;  ///< 90; 0 if the file does not tell
+  std::string name;      ///< "sm_90", "sm_90a"
+};
+GpuArchitecture architecture_of(const ElfFile& elf);
+
 /// Opens an ELF cubin. Errors name what was found instead: not ELF, another machine, 32-bit, 64-bit
 /// instruction encodings (before Volta), cut off.
 Result<GpuBinary> open_gpu_binary(std::shared_ptr<const std::vector<uint8_t>> bytes,
                                   std::string name);
 /// Registers and memory of an entry point; zeros where the compiler recorded nothing.
 KernelResources kernel_resources(const GpuBinary& binary, const GpuSymbol& kernel);
+/// The same for each of GpuBinary::functions, in one pass.
+std::vector<KernelResources> all_resources(const GpuBinary& binary);
 
 }  // namespace fathom
