@@ -30,8 +30,13 @@ bool is_fatbin_section(std::string_view name) {
 
 /// Bytes from the start of an ELF file to the end of its last part.
 uint64_t size_of(const ElfFile& elf, Bytes bytes) {
-  ByteReader reader(bytes, 40);
-  uint64_t size = reader.u64() + uint64_t{elf.section_count()} * 64;
+  ByteReader reader(bytes, 32);
+  const uint64_t programs = reader.u64(), sections = reader.u64();
+  reader.seek(54);
+  const uint64_t program_size = reader.u16(), program_count = reader.u16();
+  uint64_t size = sections + uint64_t{elf.section_count()} * 64;
+  if (slice(bytes, programs, program_size * program_count))
+    size = std::max(size, programs + program_size * program_count);
   for (uint32_t i = 0; i < elf.section_count(); ++i) {
     Result<ElfSection> section = elf.section(i);
     if (section && !section->data.empty())
