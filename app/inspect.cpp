@@ -90,14 +90,20 @@ class Inspection {
 
   bool decode_all() {
     Progress progress;
-    const size_t threads = std::max(1u, std::thread::hardware_concurrency());
     make_in_order(
-        selected_.size(), threads, [&](size_t i) { return make_part(*selected_[i]); },
+        selected_.size(), threads_, [&](size_t i) { return make_part(*selected_[i]); },
         [&](size_t i, Part part) {
           if ((i + 1) % 16 == 0) progress.show(format("image %zu of %zu", i + 1, selected_.size()));
           return take(std::move(part));
         });
     return written_ == 0;
+  }
+
+  /// Several images keep the cores busy by themselves.
+  size_t threads_in_image() const {
+    const auto images = std::count_if(selected_.begin(), selected_.end(),
+                                      [](const GpuImage* image) { return has_code(*image); });
+    return images == 1 ? threads_ : 1;
   }
 
   /// Runs on any thread.
@@ -107,7 +113,8 @@ class Inspection {
     if (has_code(image)) {
       SourceLines sources;
       Result<Done> done = read_code(
-          image, arguments_.file, decoder_, arguments_.function, [&](const FunctionCode& code) {
+          image, arguments_.file, decoder_, arguments_.function, threads_in_image(),
+          [&](const FunctionCode& code) {
             part.counts += code.counts();
             if (arguments_.json) {
               if (view_ != View::summary)
@@ -217,7 +224,8 @@ class Inspection {
   const Arguments& arguments_;
   const MappedFile& file_;
   const Decoder& decoder_;
-  View view_;
+  const View view_;
+  const size_t threads_ = std::max(1u, std::thread::hardware_concurrency());
   Style style_;
   std::vector<const GpuImage*> selected_;
   CodeCounts total_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/ordered_work.h"
 #include "base/text.h"
 
 namespace fathom {
@@ -13,9 +14,15 @@ uint64_t count_local(const std::vector<Instruction>& instructions, bool stores) 
   });
 }
 
-bool has_name(const GpuSymbol& function, const std::string& demangled, const std::string& part) {
-  return part.empty() || function.name.find(part) != std::string::npos ||
-         demangled.find(part) != std::string::npos;
+/// Functions with `part` in their name.
+std::vector<size_t> select(const GpuBinary& binary, const std::string& part) {
+  std::vector<size_t> selected;
+  for (size_t i = 0; i < binary.functions.size(); ++i) {
+    const std::string& name = binary.functions[i].name;
+    if (part.empty() || name.find(part) != name.npos || demangle(name).find(part) != name.npos)
+      selected.push_back(i);
+  }
+  return selected;
 }
 
 }  // namespace
@@ -23,7 +30,7 @@ bool has_name(const GpuSymbol& function, const std::string& demangled, const std
 const char* name_of(OpClass op_class) {
   static constexpr const char* kNames[kOpClasses] = {"integer",
                                                      "integer multiply",
-                                                     "integer, slow",
+                                                     "slow integer",
                                                      "fp16",
                                                      "fp32",
                                                      "fp64",
@@ -84,8 +91,21 @@ uint32_t FunctionCode::loop_depth() const {
   return depth;
 }
 
+FunctionCode make_code(const GpuBinary& binary, const GpuSymbol& symbol,
+                       const KernelResources& resources, std::vector<Instruction> instructions) {
+  FunctionCode code;
+  code.binary = &binary;
+  code.symbol = &symbol;
+  code.demangled = demangle(symbol.name);
+  code.resources = resources;
+  code.instructions = std::move(instructions);
+  code.graph = ControlFlowGraph::build(code.instructions);
+  code.loops = LoopNest::build(code.graph, DominatorTree::build(code.graph));
+  return code;
+}
+
 const std::vector<Decoder>& decoders() {
-  static const std::vector<Decoder> all = {{"nvdisasm", nvdisasm_program}};
+  static const std::vector<Decoder> all = {{"nvdisasm", nvdisasm_program, false}};
   return all;
 }
 
@@ -96,30 +116,40 @@ const Decoder* find_decoder(const std::string& name) {
 }
 
 Result<Done> read_code(const GpuImage& image, const std::string& where, const Decoder& decoder,
-                       const std::string& name_part,
+                       const std::string& name_part, size_t threads,
                        const std::function<void(const FunctionCode&)>& use) {
   Result<std::shared_ptr<const std::vector<uint8_t>>> bytes = unpack(image, where);
   if (!bytes) return bytes.error();
   Result<GpuBinary> binary = open_gpu_binary(std::move(*bytes), describe(image, where));
   if (!binary) return binary.error();
-  // A source of its own for each image: what it keeps goes with the image.
-  Result<std::unique_ptr<InstructionSource>> source = decoder.make();
-  if (!source) return source.error();
+  const std::vector<size_t> wanted = select(*binary, name_part);
   const std::vector<KernelResources> resources = all_resources(*binary);
-  for (size_t i = 0; i < binary->functions.size(); ++i) {
-    FunctionCode code;
-    code.binary = &*binary;
-    code.symbol = &binary->functions[i];
-    code.demangled = demangle(code.symbol->name);
-    if (!has_name(*code.symbol, code.demangled, name_part)) continue;
-    Result<std::vector<Instruction>> instructions = (*source)->decode(*binary, *code.symbol);
+  auto decode = [&](InstructionSource& source, size_t i) -> Result<FunctionCode> {
+    const GpuSymbol& symbol = binary->functions[i];
+    Result<std::vector<Instruction>> instructions = source.decode(*binary, symbol);
     if (!instructions) return instructions.error();
-    code.resources = resources[i];
-    code.instructions = std::move(*instructions);
-    code.graph = ControlFlowGraph::build(code.instructions);
-    code.loops = LoopNest::build(code.graph, DominatorTree::build(code.graph));
-    use(code);
+    return make_code(*binary, symbol, resources[i], std::move(*instructions));
+  };
+  std::optional<Error> error;
+  auto take = [&](size_t, const Result<FunctionCode>& code) {
+    if (code) use(*code);
+    if (!code) error = code.error();
+    return code.ok();
+  };
+  if (decoder.by_function && threads > 1) {
+    auto make = [&](size_t i) -> Result<FunctionCode> {
+      Result<std::unique_ptr<InstructionSource>> source = decoder.make();
+      return source ? decode(**source, wanted[i]) : source.error();
+    };
+    make_in_order(wanted.size(), threads, make, take);
+  } else if (!wanted.empty()) {
+    // A source of its own for each image: what it keeps goes with the image.
+    Result<std::unique_ptr<InstructionSource>> source = decoder.make();
+    if (!source) return source.error();
+    for (size_t i = 0; i < wanted.size(); ++i)
+      if (!take(i, decode(**source, wanted[i]))) break;
   }
+  if (error) return *error;
   return Done{};
 }
 

@@ -47,20 +47,27 @@ struct FunctionCode {
   uint32_t loop_depth() const;
 };
 
+/// Finds blocks and loops. `binary` and `symbol` must outlive the result.
+FunctionCode make_code(const GpuBinary& binary, const GpuSymbol& symbol,
+                       const KernelResources& resources, std::vector<Instruction> instructions);
+
 /// How instructions are decoded: a name for --decoder, and what makes a source.
 struct Decoder {
   const char* name;
   Result<std::unique_ptr<InstructionSource>> (*make)();
+  bool
+      by_function;  ///< a source costs nothing to make, and reads no more than what it is asked for
 };
 /// All there are; the first one is the default.
 const std::vector<Decoder>& decoders();
 const Decoder* find_decoder(const std::string& name);
 
 /// Unpacks and decodes an image, and calls `use` for each function with `name_part` in its name
-/// (mangled or not; empty: all), in the order of their addresses. Errors: the image cannot be read,
-/// or it cannot be decoded.
+/// (mangled or not; empty: all), in the order of their addresses, on the calling thread. Up to
+/// `threads` decode, if the decoder can go by function. Errors: the image cannot be read, or it
+/// cannot be decoded.
 Result<Done> read_code(const GpuImage& image, const std::string& where, const Decoder& decoder,
-                       const std::string& name_part,
+                       const std::string& name_part, size_t threads,
                        const std::function<void(const FunctionCode&)>& use);
 
 }  // namespace fathom

@@ -1,0 +1,207 @@
+// What `fathom inspect` shows: its views over a recorded disassembly, and the command itself.
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "app/inspect_views.h"
+#include "app/ordered_work.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "binary/test_support.h"
+
+namespace fathom {
+namespace {
+
+Result<std::unique_ptr<InstructionSource>> recorded_source() {
+  return fixture_source("inlining.sm_90.sass");
+}
+const Decoder kWhole = {"recorded", recorded_source, false};
+const Decoder kByFunction = {"recorded", recorded_source, true};
+
+struct Fixture {
+  std::shared_ptr<const std::vector<uint8_t>> bytes = fixture_bytes("inlining.sm_90.cubin");
+  GpuImages found = std::move(*list_gpu_images(*bytes, "inlining.cubin"));
+  const GpuImage& image() const { return found.images.at(0); }
+};
+
+/// All that a view makes of the fixture's functions.
+std::string show(const std::string& name, const Decoder& decoder, size_t threads,
+                 const std::function<std::string(const FunctionCode&)>& view) {
+  Fixture fixture;
+  std::string text;
+  Result<Done> done = read_code(fixture.image(), "inlining.cubin", decoder, name, threads,
+                                [&](const FunctionCode& code) { text += view(code); });
+  EXPECT_TRUE(done.ok()) << done.error().message();
+  return text;
+}
+
+std::string listing(const FunctionCode& code) {
+  SourceLines sources;
+  return listing_text(code, sources, Style{});
+}
+
+void expect_golden(const std::string& text, const std::string& name) {
+  const std::string path = std::string(FATHOM_SOURCE_DIR) + "/tests/golden/" + name;
+  if (std::getenv("FATHOM_REGENERATE")) {
+    ASSERT_TRUE(write_file(path, text).ok());
+  }
+  Result<std::string> golden = read_text_file(path);
+  ASSERT_TRUE(golden.ok()) << golden.error().message();
+  EXPECT_EQ(*golden, text) << "FATHOM_REGENERATE=1 inspect_test writes it anew";
+}
+
+TEST(InspectViews, ListingShowsControlFieldsBesideSourceLines) {
+  expect_golden(show("nested", kWhole, 1, listing), "inspect_listing.txt");
+}
+
+TEST(InspectViews, FunctionsTellResourcesLoopsAndMix) {
+  auto view = [](const FunctionCode& code) { return function_text(code, Style{}); };
+  expect_golden(show("", kWhole, 1, view), "inspect_functions.txt");
+}
+
+TEST(InspectViews, GraphHasEveryBlockAndEdge) {
+  Fixture fixture;
+  size_t blocks = 0, edges = 0;
+  std::string text = show("", kWhole, 1, [&](const FunctionCode& code) {
+    blocks += code.graph.blocks.size();
+    for (const Block& block : code.graph.blocks) edges += block.successors.size();
+    return dot_text(code, fixture.image());
+  });
+  auto count = [&](std::string_view what) {
+    size_t found = 0;
+    for (size_t at = 0; (at = text.find(what, at)) != text.npos; ++at) ++found;
+    return found;
+  };
+  EXPECT_EQ(count(" [label=\""), blocks);
+  EXPECT_EQ(count(" -> i1_"), edges);
+  EXPECT_GT(edges, 3u);
+  EXPECT_EQ(count("subgraph cluster_"), 5u);
+}
+
+TEST(InspectViews, JsonHoldsWhatTheTextShows) {
+  show("reduce<double>", kWhole, 1, [&](const FunctionCode& code) {
+    Json json = json_of(code, true, true);
+    EXPECT_EQ(json["name"], code.symbol->name);
+    EXPECT_EQ(json["static_shared_bytes"], 128 * sizeof(double));
+    EXPECT_EQ(json["code"].size(), code.instructions.size());
+    EXPECT_EQ(json["blocks"].size(), code.graph.blocks.size());
+    EXPECT_EQ(json["loops"].size(), code.loops.loops.size());
+    uint64_t sum = 0;
+    for (const auto& [name, count] : json["mix"].items()) sum += count.get<uint64_t>();
+    EXPECT_EQ(sum, code.instructions.size());
+    EXPECT_FALSE(json_of(code, false, false).contains("code"));
+    return "";
+  });
+}
+
+TEST(InspectCode, NamesMatchMangledAndDemangled) {
+  auto names = [](const FunctionCode& code) { return code.symbol->name + "\n"; };
+  EXPECT_EQ(show("reduce<double>", kWhole, 1, names), "_Z6reduceIdEvPT_PKS0_i\n");
+  EXPECT_EQ(show("_Z6reduceId", kWhole, 1, names), "_Z6reduceIdEvPT_PKS0_i\n");
+  EXPECT_EQ(show("absent", kWhole, 1, names), "");
+}
+
+TEST(InspectCode, ThreadsChangeNothing) {
+  EXPECT_EQ(show("", kByFunction, 4, listing), show("", kWhole, 1, listing));
+}
+
+TEST(OrderedWork, TakesInOrderAndStopsWhereItIsTold) {
+  std::vector<size_t> taken;
+  make_in_order(
+      1000, 3, [](size_t i) { return i * 2; },
+      [&](size_t i, size_t doubled) {
+        EXPECT_EQ(doubled, i * 2);
+        taken.push_back(i);
+        return i < 700;
+      });
+  ASSERT_EQ(taken.size(), 701u);
+  for (size_t i = 0; i < taken.size(); ++i) EXPECT_EQ(taken[i], i);
+  make_in_order(
+      0, 3, [](size_t) { return 0; }, [](size_t, int) { return false; });
+}
+
+class Inspect : public testing::Test {
+ protected:
+  struct Outcome {
+    int code;
+    std::string out, err;
+  };
+  Outcome run(const std::string& arguments) const {
+    const std::string out = folder_.path() + "/out", err = folder_.path() + "/err";
+    std::string command = "cd " FATHOM_SOURCE_DIR "/tests/fixtures && " FATHOM_PROGRAM " inspect " +
+                          arguments + " >" + out + " 2>" + err + " </dev/null";
+    int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, *read_text_file(out),
+            *read_text_file(err)};
+  }
+  void expect_error(const std::string& arguments, int code, const std::string& part) const {
+    Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.code, code) << arguments << ": " << outcome.err;
+    EXPECT_TRUE(starts_with(outcome.err, "fathom: ")) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
+  }
+  /// A copy of a fixture's first `size` bytes.
+  std::string cut(const std::string& fixture, size_t size) const {
+    std::vector<uint8_t> bytes =
+        *read_file(std::string(FATHOM_SOURCE_DIR) + "/tests/fixtures/" + fixture);
+    bytes.resize(std::min(size, bytes.size()));
+    const std::string path = folder_.path() + "/cut";
+    EXPECT_TRUE(write_file(path, as_text(bytes)).ok());
+    return path;
+  }
+
+  TestFolder folder_;
+};
+
+TEST_F(Inspect, ListsImagesWithTotals) {
+  Outcome outcome = run("--list fatbin/library.so");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(
+      outcome.out,
+      "image     1  cubin    sm_75        3.2 KiB (879 B as zstd), in .nv_fatbin\n"
+      "image     2  cubin    sm_90a       3.8 KiB (1002 B as zstd), in .nv_fatbin\n"
+      "image     3  ptx      compute_90a  836 B (381 B as zstd), in .nv_fatbin\n"
+      "total in .nv_fatbin: 3 images (cubin sm_75: 1, cubin sm_90a: 1, ptx compute_90a: 1)\n");
+  EXPECT_EQ(outcome.err, "");
+}
+
+TEST_F(Inspect, JsonListsWhatTheTextLists) {
+  Json json = Json::parse(run("--list --json --arch sm_75 fatbin/library.so").out);
+  ASSERT_EQ(json["images"].size(), 1u);
+  EXPECT_EQ(json["images"][0]["arch"], "sm_75");
+  EXPECT_EQ(json["images"][0]["compression"], "zstd");
+  EXPECT_EQ(json["total"]["images"], 1);
+}
+
+TEST_F(Inspect, OneLineSaysWhatIsWrong) {
+  expect_error("absent", 3, "absent");
+  expect_error("fatbin", 3, "is a directory");
+  expect_error("fatbin/tiny.cu", 3, "PTX text");
+  expect_error("fatbin/lz4.fatbin --arch sm_80", 1, "code for compute_90a, sm_75, sm_90a");
+  expect_error("--list " + cut("fatbin/library.so", 3000), 3, "section table lies outside");
+  expect_error("--list " + cut("fatbin/none.fatbin", 1000), 3, "cut off");
+  expect_error("/bin/true", 1, "no GPU code");
+  expect_error("fatbin/lz4.fatbin --cfg --summary", 2, "see fathom inspect --help");
+  expect_error("fatbin/lz4.fatbin --decoder magic", 2, "--decoder");
+}
+
+TEST_F(Inspect, SummarizesEachImageWithTheRealDecoder) {
+  if (!find_nvdisasm()) GTEST_SKIP() << "needs nvdisasm: pip install nvidia-cuda-nvdisasm";
+  Outcome outcome = run("--summary fatbin/lz4.fatbin --decoder nvdisasm");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("image     2  sm_90a       1 function, 23 instructions, 1 loop, 0"),
+            std::string::npos)
+      << outcome.out;
+  EXPECT_NE(outcome.out.find("total: 3 images, 2 functions, 44 instructions, 2 loops, 0 unknown"),
+            std::string::npos)
+      << outcome.out;
+  expect_error("fatbin/lz4.fatbin --decoder nvdisasm --function absent", 1, "no function has");
+  EXPECT_EQ(run("cubin/tiny.sm_90.cubin --disassemble --decoder nvdisasm").code, 0);
+}
+
+}  // namespace
+}  // namespace fathom
