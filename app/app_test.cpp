@@ -72,7 +72,8 @@ TEST_F(Program, PrintsItsVersionAndItsHelp) {
   EXPECT_EQ(run("--version").out, "fathom " FATHOM_VERSION "\n");
   Outcome help = run("--help");
   EXPECT_EQ(help.code, 0);
-  for (const char* command : {"record", "analyze", "report", "advise", "doctor", "Examples:"})
+  for (const char* command :
+       {"record", "analyze", "report", "advise", "inspect", "doctor", "Examples:"})
     EXPECT_NE(help.out.find(command), std::string::npos) << command;
 }
 
