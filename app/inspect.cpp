@@ -213,6 +213,9 @@ class Inspection {
     if (first_error_)
       std::fprintf(stderr, "fathom: %zu of %zu images could not be read; the first: %s\n", failed_,
                    selected_.size(), printable(first_error_->message()).c_str());
+    if (asked_for_code && no_code())
+      return fail({ErrorKind::cannot_answer, "there is no machine code in these images",
+                   arguments_.file, "PTX and IR become it when the program is linked or run"});
     if (asked_for_code && !arguments_.function.empty() && total_.functions == 0)
       return fail({ErrorKind::cannot_answer,
                    "no function has \"" + arguments_.function + "\" in its name", arguments_.file,
@@ -240,7 +243,8 @@ int run(const Arguments& arguments) {
   FATHOM_INVARIANT(decoder != nullptr);
   Result<MappedFile> file = MappedFile::open(arguments.file);
   if (!file) return fail(file.error());
-  Result<GpuImages> found = list_gpu_images(file->bytes(), arguments.file);
+  Result<GpuImages> found =
+      list_gpu_images(file->bytes(), arguments.file, [&](Bytes part) { file->release(part); });
   if (!found) return fail(found.error());
   file->release(file->bytes());
   return Inspection(arguments, *file, *decoder).run(*found);

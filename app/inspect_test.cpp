@@ -189,6 +189,23 @@ TEST_F(Inspect, OneLineSaysWhatIsWrong) {
   expect_error("fatbin/lz4.fatbin --decoder magic", 2, "--decoder");
 }
 
+TEST_F(Inspect, SaysWhichCodeItCannotRead) {
+  auto patched = [&](size_t offset, const std::vector<uint8_t>& bytes) {
+    std::vector<uint8_t> file = *read_file(FATHOM_SOURCE_DIR "/tests/fixtures/fatbin/none.fatbin");
+    std::copy(bytes.begin(), bytes.end(), file.begin() + offset);
+    const std::string path = folder_.path() + "/patched";
+    EXPECT_TRUE(write_file(path, as_text(file)).ok());
+    return path;
+  };
+  constexpr size_t kEntry = 16, kCubin = 80, kFlags = 48, kClass = 4, kKind = 0, kMarks = 40;
+  expect_error(patched(kCubin + kFlags, {0, 61}), 3, "sm_61, which has 64-bit instruction");
+  expect_error(patched(kCubin + kClass, {1}), 3, "a 32-bit ELF file");
+  expect_error(patched(kEntry + kMarks, {0x11, 0x10}), 3, "a way that is not known");
+  EXPECT_NE(run("--list " + patched(kEntry + kKind, {128})).out.find("tile ir"), std::string::npos);
+  expect_error("fatbin/lto.fatbin", 1, "no machine code");
+  EXPECT_NE(run("fatbin/lto.fatbin").out.find("lto ir   compute_90"), std::string::npos);
+}
+
 TEST_F(Inspect, SummarizesEachImageWithTheRealDecoder) {
   if (!find_nvdisasm()) GTEST_SKIP() << "needs nvdisasm: pip install nvidia-cuda-nvdisasm";
   Outcome outcome = run("--summary fatbin/lz4.fatbin --decoder nvdisasm");

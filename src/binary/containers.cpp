@@ -15,6 +15,7 @@ constexpr uint64_t kAlloc = 2, kExecutable = 4;  // section flags
 constexpr std::string_view kElfMagic =
     "\x7f"
     "ELF";
+constexpr size_t kDoneStep = 4 << 20;
 constexpr size_t kMostProblems = 100, kMostOfName = 100;
 constexpr size_t kStep = 4;  // images lie at multiples of it; some libraries pack them that tightly
 
@@ -47,7 +48,8 @@ uint64_t size_of(const ElfFile& elf, Bytes bytes) {
 
 class Finder {
  public:
-  Finder(Bytes file, std::string where) : file_(file), where_(std::move(where)) {}
+  Finder(Bytes file, std::string where, const std::function<void(Bytes)>& done_with)
+      : file_(file), where_(std::move(where)), done_with_(done_with) {}
 
   /// Everything in an ELF file, fat binary or cubin; `prefix` stands before the place.
   Result<Done> add_file(Bytes bytes, const std::string& prefix) {
@@ -105,7 +107,12 @@ class Finder {
   /// Fat binaries and cubins anywhere in `bytes`. In a section of theirs, whatever starts like a
   /// fat binary must be one.
   void scan(Bytes bytes, const std::string& place, bool is_own) {
+    size_t done = 0;
     for (size_t at = 0; at + kStep <= bytes.size();) {
+      if (at - done >= kDoneStep) {
+        done_with_(bytes.subspan(done, at - done));
+        done = at;
+      }
       uint32_t word = 0;
       std::memcpy(&word, bytes.data() + at, sizeof word);
       size_t size = 0;
@@ -166,13 +173,15 @@ class Finder {
 
   Bytes file_;
   std::string where_;
+  const std::function<void(Bytes)>& done_with_;
   GpuImages found_;
 };
 
-Result<GpuImages> list_archive(Bytes file, const std::string& where) {
+Result<GpuImages> list_archive(Bytes file, const std::string& where,
+                               const std::function<void(Bytes)>& done_with) {
   Result<std::vector<ArchiveMember>> members = read_archive(file, where);
   if (!members) return members.error();
-  Finder finder(file, where);
+  Finder finder(file, where, done_with);
   for (const ArchiveMember& member : *members) {
     if (!is_elf(member.data) && ByteReader(member.data).u32() != kFatbinMagic) continue;
     Result<Done> added = finder.add_file(member.data, member.name.substr(0, kMostOfName) + ": ");
@@ -183,9 +192,10 @@ Result<GpuImages> list_archive(Bytes file, const std::string& where) {
 
 }  // namespace
 
-Result<GpuImages> list_gpu_images(Bytes file, const std::string& where) {
-  if (is_archive(file)) return list_archive(file, where);
-  Finder finder(file, where);
+Result<GpuImages> list_gpu_images(Bytes file, const std::string& where,
+                                  const std::function<void(Bytes)>& done_with) {
+  if (is_archive(file)) return list_archive(file, where, done_with);
+  Finder finder(file, where, done_with);
   Result<Done> added = finder.add_file(file, "");
   if (added) return finder.take();
   Error error = added.error();

@@ -2,6 +2,7 @@
 // Finds the GPU images in a file: a cubin, a fat binary, an ELF program, library or object file
 // with them, or an archive of such.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,9 +27,13 @@ struct GpuImages {
 /// Lists the images; reads headers only, and unpacks nothing. Looks into each section of data of an
 /// ELF file, because libraries keep images in sections of their own as well. Of a file without
 /// images the list is empty.
+/// `done_with` is told of parts that were looked through, so that a mapped file can give back their
+/// memory.
 /// Errors: it is none of these files (the error says what it is), 32-bit, or damaged so that its
 /// parts cannot be found.
-Result<GpuImages> list_gpu_images(Bytes file, const std::string& where);
+Result<GpuImages> list_gpu_images(
+    Bytes file, const std::string& where,
+    const std::function<void(Bytes)>& done_with = [](Bytes) {});
 
 /// "libfoo.so, image 12 (sm_90a)", for messages.
 std::string describe(const GpuImage& image, const std::string& where);
