@@ -167,6 +167,7 @@ int look_into(dl_phdr_info* info, size_t, void* data) {
       tables = {low, low + segment.p_filesz};
   }
   if (tables.low != 0) search.recipe = find_recipe(header, tables, search.pc);
+  search.recipe.in_module = true;
   search.recipe.internal = is_internal(*info, code);
   return 1;
 }
