@@ -45,24 +45,29 @@ Unwinder::Unwinder() {
       thread_stack_ = {reinterpret_cast<uintptr_t>(low), reinterpret_cast<uintptr_t>(low) + size};
     pthread_attr_destroy(&attributes);
   }
-  slots_ = static_cast<Slot*>(std::calloc(kSlots, sizeof(Slot)));
+  sets_ = static_cast<Set*>(std::calloc(kSets, sizeof(Set)));
   errno = saved;
 }
 
 Unwinder::~Unwinder() {
-  std::free(slots_);
+  std::free(sets_);
   std::free(copy_);
 }
 
 void Unwinder::forget() {
-  if (slots_ != nullptr) std::fill(slots_, slots_ + kSlots, Slot{});
+  if (sets_ != nullptr) std::fill(sets_, sets_ + kSets, Set{});
+  spare_ = {};
 }
 
 const Recipe& Unwinder::recipe_of(const Registers& at) {
   const uint64_t key = uint64_t(at.pc) << 1 | (at.exact ? 1 : 0);
-  Slot& slot = slots_ != nullptr ? slots_[mix(key) >> 20 & (kSlots - 1)] : spare_;
-  if (slot.key != key) slot = {key, find_recipe(at.exact ? at.pc : at.pc - 1)};
-  return slot.recipe;
+  Set& set = sets_ != nullptr ? sets_[mix(key) >> 20 & (kSets - 1)] : spare_;
+  for (size_t i = 0; i < Set::kWays; ++i)
+    if (set.keys[i] == key) return set.recipes[i];
+  const size_t way = next_way_++ % Set::kWays;
+  set.keys[way] = key;
+  set.recipes[way] = find_recipe(at.exact ? at.pc : at.pc - 1);
+  return set.recipes[way];
 }
 
 bool Unwinder::load(uintptr_t address, uintptr_t& value) const {
@@ -71,31 +76,40 @@ bool Unwinder::load(uintptr_t address, uintptr_t& value) const {
   return true;
 }
 
-bool Unwinder::caller(const Recipe& recipe, Registers& at) const {
-  using Base = Recipe::Base;
-  uintptr_t cfa = (recipe.cfa_base == Base::fp ? at.fp : at.sp) + recipe.cfa_offset;
+/// `all`: follows all registers, and not only rsp and rbp.
+bool Unwinder::caller(const Recipe& recipe, bool all, Registers& at) const {
+  uintptr_t cfa = at[recipe.cfa_base] + static_cast<intptr_t>(recipe.cfa_offset);
   if (recipe.cfa_in_memory && !load(cfa, cfa)) return false;
-  if (cfa <= at.sp) return false;  // a caller's frame lies above
-  const auto place = [&](Base base, int32_t offset) {
-    return (base == Base::cfa ? cfa : base == Base::fp ? at.fp : at.sp) + offset;
+  if (cfa <= at[Base::rsp]) return false;  // a caller's frame lies above
+  const auto load_from = [&](Recipe::Place place, uintptr_t& value) {
+    const uintptr_t base = place.base == Base::cfa ? cfa : at[place.base];
+    return load(base + static_cast<intptr_t>(place.offset), value);
   };
-  uintptr_t pc = 0, fp = at.fp;
-  if (!load(place(recipe.ra_base, recipe.ra_offset), pc)) return false;
-  if (recipe.fp_rule == Recipe::FramePointer::lost) fp = 0;
-  if (recipe.fp_rule == Recipe::FramePointer::saved &&
-      !load(place(recipe.fp_base, recipe.fp_offset), fp))
-    return false;
-  at = {pc, cfa, fp, recipe.signal_frame};
+  uintptr_t pc = 0;
+  if (!load_from(recipe.return_address, pc)) return false;
+  const size_t count = all ? recipe.saved_count : recipe.saves_rbp ? 1 : 0;
+  uintptr_t values[kRegisters]{};  // the old ones are needed until all are loaded
+  for (size_t i = 0; i < count; ++i)
+    if (recipe.saved[i].base != Base::none && !load_from(recipe.saved[i], values[i])) return false;
+  for (size_t i = 0; i < count; ++i) at[recipe.saved[i].reg] = values[i];
+  at[Base::rsp] = cfa;
+  at.pc = pc;
+  at.exact = recipe.signal_frame;
   return true;
 }
 
 /// Code without unwind tables, as just-in-time compilers make it, often keeps the chain of frame
-/// pointers.
-bool Unwinder::caller_by_frame_pointer(Registers& at) const {
-  uintptr_t pc = 0, fp = 0;
-  if (at.fp < at.sp || !load(at.fp, fp) || !load(at.fp + sizeof fp, pc)) return false;
-  at = {pc, at.fp + 2 * sizeof fp, fp, false};
-  return true;
+/// pointers. Where rbp holds something else, what is found is no code: nothing that a module calls
+/// without tables lies outside of the modules.
+bool Unwinder::caller_by_frame_pointer(const Recipe& recipe, Registers& at) {
+  const bool from_module = recipe.in_module;
+  const uintptr_t fp = at[Base::rbp];
+  Registers next{0, false};
+  if (fp < at[Base::rsp] || !load(fp, next[Base::rbp]) || !load(fp + sizeof fp, next.pc))
+    return false;
+  next[Base::rsp] = fp + 2 * sizeof fp;
+  at = next;
+  return !from_module || next.pc == 0 || recipe_of(at).in_module;
 }
 
 /// Decides which bytes may be read for a stack pointer.
@@ -124,43 +138,48 @@ bool Unwinder::enter_stack(uintptr_t sp) {
   return true;
 }
 
+/// Collects the callers of a frame. False: the outermost one was not reached. Few stacks need more
+/// registers than rsp and rbp, so only those pay for them, by a second climb.
+bool Unwinder::climb(const Registers& start, bool all, CallStack& out) {
+  Registers at = start;
+  out.size = 0;
+  out.hash = 0;
+  bool leading = true;
+  for (bool innermost = true;; innermost = false) {
+    const Recipe& recipe = recipe_of(at);
+    if (recipe.beyond_rbp && !all) return climb(start, true, out);
+    leading = leading && recipe.internal;
+    if (!innermost && !leading) {
+      if (out.size == kMaxFrames) return false;
+      const uintptr_t call = at.exact ? at.pc : at.pc - 1;
+      out.frames[out.size++] = call;
+      out.hash = mix(out.hash ^ call);
+    }
+    if (recipe.kind == Recipe::Kind::end) return true;
+    const bool more = recipe.kind == Recipe::Kind::frame ? caller(recipe, all, at)
+                                                         : caller_by_frame_pointer(recipe, at);
+    if (!more) return false;
+    if (at.pc == 0) return true;
+  }
+}
+
 void Unwinder::walk(CallStack& out) {
   const int saved = errno;
-  Registers at{0, 0, 0, true};
+  Registers at;
 #if defined(__x86_64__)
-  asm volatile("lea 0(%%rip), %0\n\tmov %%rsp, %1\n\tmov %%rbp, %2"
-               : "=&r"(at.pc), "=&r"(at.sp), "=&r"(at.fp));
+  // r10 is not taken: it belongs to the caller of whatever this function has called.
+  asm volatile(
+      "mov %%rsp, %1\n\tmov %%rbp, %2\n\tmov %%rbx, %3\n\tmov %%r12, %4\n\t"
+      "mov %%r13, %5\n\tmov %%r14, %6\n\tmov %%r15, %7\n\tlea 0(%%rip), %0"
+      : "=r"(at.pc), "=m"(at[Base::rsp]), "=m"(at[Base::rbp]), "=m"(at[Base::rbx]),
+        "=m"(at[Base::r12]), "=m"(at[Base::r13]), "=m"(at[Base::r14]), "=m"(at[Base::r15]));
 #else
 #error "the unwinder knows x86-64 only"
 #endif
   out.size = 0;
-  out.complete = false;
-  uint64_t hash = 0;
-  bool leading = true;
-  if (enter_stack(at.sp)) {
-    for (bool innermost = true;; innermost = false) {
-      const Recipe& recipe = recipe_of(at);
-      leading = leading && recipe.internal;
-      if (!innermost && !leading) {
-        if (out.size == kMaxFrames) break;
-        const uintptr_t call = at.exact ? at.pc : at.pc - 1;
-        out.frames[out.size++] = call;
-        hash = mix(hash ^ call);
-      }
-      if (recipe.kind == Recipe::Kind::end) {
-        out.complete = true;
-        break;
-      }
-      const bool more =
-          recipe.kind == Recipe::Kind::frame ? caller(recipe, at) : caller_by_frame_pointer(at);
-      if (!more) break;
-      if (at.pc == 0) {
-        out.complete = true;
-        break;
-      }
-    }
-  }
-  out.hash = mix(hash ^ (out.complete ? 1 : 2));
+  out.hash = 0;
+  out.complete = enter_stack(at[Base::rsp]) && climb(at, false, out);
+  out.hash = mix(out.hash ^ (out.complete ? 1 : 2));
   errno = saved;
 }
 
