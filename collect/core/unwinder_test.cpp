@@ -160,7 +160,8 @@ TEST_F(UnwinderTest, AgreesWhenInnerOuterOrAllFramesHaveChangedSinceTheLastWalk)
 TEST_F(UnwinderTest, TheSameStackHasTheSameHashHoweverItWasFound) {
   Both first, again, changed;
   first.unwinder = again.unwinder = changed.unwinder = &unwinder_;
-  for (volatile int i = 0; i < 2; i = i + 1) {
+  const volatile int rounds = 2;  // keeps the compiler from making two calls of it
+  for (int i = 0; i < rounds; ++i) {
     Both* both_of = i == 0 ? &first : &again;
     call_from_one_of_three(
         1, [](void* data) { take(data); }, both_of);
