@@ -75,7 +75,11 @@ class ContextBuilder {
       add_operation(process, operation, cpu, launches);
     add_samples(process, samples, context, launches);
     if (process.sampling.period_log2) {
-      metrics_.add(context, "GSAMP:TOT", double(process.sampling.total));
+      uint64_t attributed = 0;
+      for (const auto& [key, by_instruction] : samples)
+        for (const auto& [instruction, counts] : by_instruction) attributed += counts.total();
+      metrics_.add(context, "GSAMP:TOT",
+                   double(process.sampling.total - process.sampling.dropped - attributed));
       metrics_.add(context, "GSAMP:DRP", double(process.sampling.dropped));
     }
   }
@@ -169,6 +173,14 @@ class ContextBuilder {
     Occupancy occupancy = kernels_.occupancy(device_index, shape);
     metrics_.add(node, "GKER", seconds);
     metrics_.add(node, "GKER:COUNT", 1);
+    if (process.sampling.period_log2 && device_index != kNoId) {
+      // Each multiprocessor takes one sample a period.
+      const DeviceFacts& facts = profile_.devices[device_index];
+      double cycles = seconds * 1e3 * double(facts.core_clock_khz);
+      metrics_.add(node, "GSAMP:EXP",
+                   std::ldexp(cycles * facts.multiprocessors,
+                              -static_cast<int>(process.sampling.period_log2)));
+    }
     metrics_.add(node, "GKER:BLK_MEM",
                  double(shape.static_shared_memory) + shape.dynamic_shared_memory);
     metrics_.add(node, "GKER:BLK_MEM:STAT", shape.static_shared_memory);
