@@ -46,17 +46,20 @@ Unwinder::Unwinder() {
     pthread_attr_destroy(&attributes);
   }
   sets_ = static_cast<Set*>(std::calloc(kSets, sizeof(Set)));
+  walks_ = static_cast<Walk*>(std::calloc(2, sizeof(Walk)));
   errno = saved;
 }
 
 Unwinder::~Unwinder() {
   std::free(sets_);
+  std::free(walks_);
   std::free(copy_);
 }
 
 void Unwinder::forget() {
   if (sets_ != nullptr) std::fill(sets_, sets_ + kSets, Set{});
   spare_ = {};
+  if (walks_ != nullptr) walks_[last_].trail.clear();
 }
 
 const Recipe& Unwinder::recipe_of(const Registers& at) {
@@ -70,14 +73,15 @@ const Recipe& Unwinder::recipe_of(const Registers& at) {
   return set.recipes[way];
 }
 
-bool Unwinder::load(uintptr_t address, uintptr_t& value) const {
+bool Unwinder::load(uintptr_t address, uintptr_t& value) {
   if (!stack_.contains(address, sizeof value) || address % sizeof value != 0) return false;
   value = read_word(address + displacement_);
+  if (recording_ != nullptr && !recording_->add(Trail::Word{address, value})) recording_ = nullptr;
   return true;
 }
 
 /// `all`: follows all registers, and not only rsp and rbp.
-bool Unwinder::caller(const Recipe& recipe, bool all, Registers& at) const {
+bool Unwinder::caller(const Recipe& recipe, bool all, Registers& at) {
   uintptr_t cfa = at[recipe.cfa_base] + static_cast<intptr_t>(recipe.cfa_offset);
   if (recipe.cfa_in_memory && !load(cfa, cfa)) return false;
   if (cfa <= at[Base::rsp]) return false;  // a caller's frame lies above
@@ -145,9 +149,21 @@ bool Unwinder::climb(const Registers& start, bool all, CallStack& out) {
   out.size = 0;
   out.hash = 0;
   bool leading = true;
+  size_t search = 0;
   for (bool innermost = true;; innermost = false) {
+    if (recording_ != nullptr) {
+      const Trail::Step state{at.pc,   at[Base::rsp],       at[Base::rbp],
+                              leading, recording_->words(), static_cast<uint32_t>(out.size)};
+      const size_t known = walks_[last_].trail.find(state, search);
+      if (known != Trail::kNone && still_holds(walks_[last_].trail, known))
+        return repeat(known, innermost, out);
+      if (!recording_->add(state)) recording_ = nullptr;
+    }
     const Recipe& recipe = recipe_of(at);
-    if (recipe.beyond_rbp && !all) return climb(start, true, out);
+    if (recipe.beyond_rbp && !all) {
+      recording_ = nullptr;
+      return climb(start, true, out);
+    }
     leading = leading && recipe.internal;
     if (!innermost && !leading) {
       if (out.size == kMaxFrames) return false;
@@ -161,6 +177,46 @@ bool Unwinder::climb(const Registers& start, bool all, CallStack& out) {
     if (!more) return false;
     if (at.pc == 0) return true;
   }
+}
+
+bool Unwinder::still_holds(const Trail& trail, size_t step) const {
+  for (const auto* word = trail.words_from(step); word != trail.words_end(); ++word)
+    if (!stack_.contains(word->address, sizeof word->value) ||
+        read_word(word->address) != word->value)
+      return false;
+  return true;
+}
+
+/// From `step` of the last walk on, this walk finds the same. `whole`: it is the first step.
+bool Unwinder::repeat(size_t step, bool whole, CallStack& out) {
+  const Walk& last = walks_[last_];
+  if (whole) {
+    // Nothing has changed at all: the last walk stays the last.
+    out.size = last.stack.size;
+    out.hash = last.stack.hash;
+    std::copy(last.stack.frames, last.stack.frames + out.size, out.frames);
+    recording_ = nullptr;
+    repeated_ = true;
+    return last.stack.complete;
+  }
+  const Trail& trail = last.trail;
+  const uint32_t skipped_words = trail.step(step).words, skipped_frames = trail.step(step).frames;
+  const uint32_t words = recording_->words(), frames = static_cast<uint32_t>(out.size);
+  for (size_t i = step; recording_ != nullptr && i < trail.size(); ++i) {
+    Trail::Step next = trail.step(i);
+    next.words += words - skipped_words;
+    next.frames += frames - skipped_frames;
+    if (!recording_->add(next)) recording_ = nullptr;
+  }
+  for (const auto* word = trail.words_from(step);
+       recording_ != nullptr && word != trail.words_end(); ++word)
+    if (!recording_->add(*word)) recording_ = nullptr;
+  for (size_t i = skipped_frames; i < last.stack.size; ++i) {
+    if (out.size == kMaxFrames) return false;
+    out.frames[out.size++] = last.stack.frames[i];
+    out.hash = mix(out.hash ^ last.stack.frames[i]);
+  }
+  return last.stack.complete;
 }
 
 void Unwinder::walk(CallStack& out) {
@@ -178,9 +234,30 @@ void Unwinder::walk(CallStack& out) {
 #endif
   out.size = 0;
   out.hash = 0;
-  out.complete = enter_stack(at[Base::rsp]) && climb(at, false, out);
-  out.hash = mix(out.hash ^ (out.complete ? 1 : 2));
+  const bool readable = enter_stack(at[Base::rsp]);
+  repeated_ = false;
+  recording_ =
+      readable && displacement_ == 0 && walks_ != nullptr ? &walks_[1 - last_].trail : nullptr;
+  if (recording_ != nullptr) recording_->clear();
+  out.complete = readable && climb(at, false, out);
+  if (!repeated_) out.hash = mix(out.hash ^ (out.complete ? 1 : 2));
+  remember(out);
   errno = saved;
+}
+
+void Unwinder::remember(const CallStack& stack) {
+  if (repeated_ || walks_ == nullptr) return;
+  if (recording_ == nullptr) {
+    walks_[last_].trail.clear();
+    return;
+  }
+  last_ = 1 - last_;
+  CallStack& copy = walks_[last_].stack;
+  copy.size = stack.size;
+  copy.complete = stack.complete;
+  copy.hash = stack.hash;
+  std::copy(stack.frames, stack.frames + stack.size, copy.frames);
+  recording_ = nullptr;
 }
 
 }  // namespace fathom::collect

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/eh_frame.h"
+#include "core/trail.h"
 
 namespace fathom::collect {
 
@@ -56,9 +57,12 @@ class Unwinder {
 
   const Recipe& recipe_of(const Registers& at);
   bool climb(const Registers& start, bool all, CallStack& out);
-  bool caller(const Recipe& recipe, bool all, Registers& at) const;
+  bool still_holds(const Trail& trail, size_t step) const;
+  bool repeat(size_t step, bool whole, CallStack& out);
+  void remember(const CallStack& stack);
+  bool caller(const Recipe& recipe, bool all, Registers& at);
   bool caller_by_frame_pointer(const Recipe& recipe, Registers& at);
-  bool load(uintptr_t address, uintptr_t& value) const;
+  bool load(uintptr_t address, uintptr_t& value);
   bool enter_stack(uintptr_t sp);
 
   MemoryRange thread_stack_;
@@ -68,6 +72,15 @@ class Unwinder {
   Set* sets_ = nullptr;
   Set spare_;
   size_t next_way_ = 0;  ///< the one to replace
+  /// The last walk and its result; the other one is being made.
+  struct Walk {
+    Trail trail;
+    CallStack stack;
+  };
+  Walk* walks_ = nullptr;  ///< two of them
+  size_t last_ = 0;
+  Trail* recording_ = nullptr;
+  bool repeated_ = false;  ///< this walk found what the last one did
 };
 
 }  // namespace fathom::collect

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -117,6 +118,73 @@ TEST_F(UnwinderTest, AgreesOnFramesThatStandOnOtherRegisters) {
     expect_same(both());
     EXPECT_TRUE(both().ours.complete);
   }
+}
+
+/// Frames of equal size that differ by nothing but the place of the call.
+__attribute__((noinline)) int call_from_one_of_three(int place, void (*work)(void*), void* data) {
+  volatile int result = place;
+  switch (place) {
+    case 0:
+      work(data);
+      return result + 1;
+    case 1:
+      work(data);
+      return result + 2;
+    default:
+      work(data);
+      return result + 3;
+  }
+}
+
+TEST_F(UnwinderTest, AgreesWhenInnerOuterOrAllFramesHaveChangedSinceTheLastWalk) {
+  std::mt19937 random(3);
+  struct Nested {
+    Both* both;
+    unsigned shape;
+  } nested{&both(), 0};
+  const auto inner = [](void* data) {
+    const auto& in = *static_cast<Nested*>(data);
+    const int depth = static_cast<int>(in.shape >> 4 & 3);
+    switch (in.shape >> 2 & 3) {
+      case 0:
+        test_stack_plain(take, in.both, depth);
+        break;
+      case 1:
+        test_stack_realigned(take, in.both, depth);
+        break;
+      case 2:
+        test_stack_variable(take, in.both, depth);
+        break;
+      default:
+        take(in.both);
+    }
+  };
+  for (int i = 0; i < 2000; ++i) {
+    // Most walks repeat the last one in part or in whole.
+    if (random() % 3) nested.shape = static_cast<unsigned>(random());
+    call_from_one_of_three(static_cast<int>(nested.shape & 3), inner, &nested);
+    expect_same(both());
+    ASSERT_TRUE(both().ours.complete);
+    CallStack fresh;
+    Unwinder other;
+    other.walk(fresh);
+    ASSERT_EQ(fresh.complete, true);
+  }
+}
+
+TEST_F(UnwinderTest, TheSameStackHasTheSameHashHoweverItWasFound) {
+  Both first, again, changed;
+  first.unwinder = again.unwinder = changed.unwinder = &unwinder_;
+  const volatile int rounds = 2;  // keeps the compiler from making two calls of it
+  for (int i = 0; i < rounds; ++i) {
+    Both* both_of = i == 0 ? &first : &again;
+    call_from_one_of_three(
+        1, [](void* data) { take(data); }, both_of);
+    call_from_one_of_three(
+        2, [](void* data) { take(data); }, &changed);
+  }
+  EXPECT_EQ(first.ours.hash, again.ours.hash);
+  EXPECT_NE(first.ours.hash, changed.ours.hash);
 }
 
 TEST_F(UnwinderTest, AgreesThroughASharedLibraryAndCLibraryCallbacks) {
