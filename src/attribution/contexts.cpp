@@ -31,6 +31,14 @@ std::string placeholder(GpuOperationKind kind) {
   return "<gpu operation>";
 }
 
+/// Static memory of GPU code comes with loading the code and goes with it: no call asks for it.
+bool comes_with_loading(const GpuOperation& operation) {
+  return (operation.kind == GpuOperationKind::allocate ||
+          operation.kind == GpuOperationKind::release) &&
+         (operation.memory_kind == MemoryKind::device_static ||
+          operation.memory_kind == MemoryKind::managed_static);
+}
+
 class ContextBuilder {
  public:
   ContextBuilder(const Measurement& measurement, const std::vector<ProcessSamples>& samples,
@@ -112,7 +120,7 @@ class ContextBuilder {
                      std::map<uint32_t, Launches>& launches) {
     bool known = false;
     uint32_t parent = cpu.of_call(operation.correlation, known);
-    operations_without_call_ += !known;
+    operations_without_call_ += !known && !comes_with_loading(operation);
     uint32_t context = tree_.child(
         {parent, ContextKind::gpu_operation, placeholder(operation.kind), "", {}, 0, kNoId});
     double seconds = operation.end_ns > operation.start_ns
