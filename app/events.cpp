@@ -64,9 +64,11 @@ Result<Done> parse_event(const std::string& event, EventSet& out) {
 
 Result<EventSet> parse_events(const std::vector<std::string>& events) {
   EventSet out;
+  out.cuda_period_log2 = 0;  // until an event says one
   const auto wanted = events.empty() ? std::vector<std::string>{"gpu=cuda"} : events;
   for (const auto& event : wanted)
     if (auto done = parse_event(event, out); !done) return done.error();
+  if (out.cuda_period_log2 == 0) out.cuda_period_log2 = kDefaultCudaPeriodLog2;
   out.text = join(wanted, " ");
   return out;
 }

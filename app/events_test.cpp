@@ -24,7 +24,6 @@ TEST(Events, SampleContinuouslyUnlessToldOtherwise) {
   EXPECT_EQ(parsed({"gpu=cuda,pc"}).cuda_sampling, Sampling::continuous);
   EXPECT_EQ(parsed({"gpu=cuda,pc=continuous"}).cuda_sampling, Sampling::continuous);
   EXPECT_EQ(parsed({"gpu=cuda,pc=serialized"}).cuda_sampling, Sampling::serialized);
-  EXPECT_EQ(parsed({"gpu=cuda,pc"}).cuda_period_log2, 0u);
 }
 
 TEST(Events, TakeAPeriodFrom5To31) {
@@ -38,6 +37,14 @@ TEST(Events, TakeAPeriodFrom5To31) {
     EXPECT_EQ(result.error().kind, ErrorKind::usage);
     EXPECT_NE(result.error().message().find("5 to 31"), std::string::npos) << bad;
   }
+}
+
+TEST(Events, SayThePeriodAlways) {
+  EXPECT_EQ(parsed({}).cuda_period_log2, 16u);
+  EXPECT_EQ(parsed({"gpu=cuda,pc"}).cuda_period_log2, 16u);
+  EXPECT_EQ(parsed({"gpu=cuda,pc=serialized"}).cuda_period_log2, 16u);
+  EXPECT_EQ(parsed({"gpu=cuda,pc", "gpu=cuda,pc@10"}).cuda_period_log2, 10u);
+  EXPECT_EQ(parsed({"gpu=cuda,pc@10", "gpu=cuda,pc"}).cuda_period_log2, 10u);
 }
 
 TEST(Events, AddUp) {

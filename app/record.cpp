@@ -174,7 +174,10 @@ int list_events() {
   print("gpu=cuda", "times kernels, copies and waits of CUDA, with the CPU calls behind them",
         cuda);
   print("gpu=cuda,pc[@K]",
-        "also samples where kernels stall, one sample each 2^K cycles (K 5 to 31)", sampling);
+        format("also samples where kernels stall, one sample each 2^K cycles (K 5 to 31, else %u)",
+               kDefaultCudaPeriodLog2)
+            .c_str(),
+        sampling);
   print("gpu=cuda,pc=continuous[@K]",
         "the same: kernels run as ever, samples are shared by function", sampling);
   print("gpu=cuda,pc=serialized[@K]",
@@ -190,7 +193,9 @@ void add_record(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<RecordOptions>();
   command
       ->add_option("-e,--event", options->events,
-                   "What to measure, e.g. gpu=cuda or gpu=cuda,pc@14 (default: gpu=cuda)")
+                   format("What to measure, e.g. gpu=cuda or gpu=cuda,pc@14: one sample each 2^14 "
+                          "cycles (default: gpu=cuda; without @K, 2^%u cycles)",
+                          kDefaultCudaPeriodLog2))
       ->allow_extra_args(false);
   command->add_option("-o,--output", options->directory,
                       "The measurement directory (default: fathom-APP-measurement)");

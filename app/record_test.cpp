@@ -121,9 +121,17 @@ TEST_F(RecordTest, KeepsWhatIsPreloadedAlready) {
   EXPECT_NE(text("output").find("libfathom_exit.so"), std::string::npos);
 }
 
+TEST_F(RecordTest, TellsTheCollectorThePeriodAlways) {
+  EXPECT_EQ(run("fathom record -e gpu=cuda,pc -o m -- sh -c 'echo $FATHOM_CUDA_PERIOD'"), 0);
+  EXPECT_EQ(text("output"), "16\n");
+  EXPECT_EQ(run("fathom record -e gpu=cuda,pc@11 -o n -- sh -c 'echo $FATHOM_CUDA_PERIOD'"), 0);
+  EXPECT_EQ(text("output"), "11\n");
+}
+
 TEST_F(RecordTest, ListsEveryEventWithItsState) {
   EXPECT_EQ(run("fathom record -L"), 0);
   EXPECT_NE(text("output").find("gpu=cuda,pc=serialized[@K]"), std::string::npos);
+  EXPECT_NE(text("output").find("2^K cycles (K 5 to 31, else 16)"), std::string::npos);
   for (const auto line : split(trim(text("output")), '\n'))
     EXPECT_NE(line.find("work"), std::string::npos) << line;
 }

@@ -112,7 +112,10 @@ Recipe find_recipe(uintptr_t header, MemoryRange memory, uintptr_t pc) {
 
   const uintptr_t begin = in.pointer(common.pointer_encoding);
   const uintptr_t size = in.pointer(common.pointer_encoding & 0x0f);
-  if (common.has_augmentation_data) in.seek(in.position() + in.uleb());
+  if (common.has_augmentation_data) {
+    const uint64_t augmentation = in.uleb();  // moves the position, and so stands apart
+    in.seek(in.position() + augmentation);
+  }
   if (in.failed() || pc < begin || pc - begin >= size) return {};
 
   FrameProgram program(common.alignment, begin, pc);
@@ -164,6 +167,7 @@ int look_into(dl_phdr_info* info, size_t, void* data) {
       tables = {low, low + segment.p_filesz};
   }
   if (tables.low != 0) search.recipe = find_recipe(header, tables, search.pc);
+  search.recipe.in_module = true;
   search.recipe.internal = is_internal(*info, code);
   return 1;
 }

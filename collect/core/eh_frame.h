@@ -5,10 +5,16 @@
 
 namespace fathom::collect {
 
+/// The registers that compilers compute CFAs from, and the CFA itself. Nearly all frames need rsp
+/// or rbp only; Intel's compiler realigns frames by rbx, glibc's lazy binding runs on rbx, and GCC
+/// enters realigned frames by r10 or r13.
+enum class Base : uint8_t { rsp, rbp, rbx, r10, r12, r13, r14, r15, cfa, none };
+inline constexpr size_t kRegisters = static_cast<size_t>(Base::cfa);
+
 /// How to get from one frame to its caller, found once for each return address.
 ///   CFA            = cfa_base + cfa_offset, or the word stored there if cfa_in_memory
-///   return address = the word at ra_base + ra_offset
-///   frame pointer  = the word at fp_base + fp_offset if fp_rule is `saved`
+///   return address = the word at `return_address`
+///   registers      = the words at `saved`, 0 if that has no base, else as in the frame itself
 /// The caller's stack pointer is the CFA (System V ABI).
 struct Recipe {
   enum class Kind : uint8_t {
@@ -16,15 +22,24 @@ struct Recipe {
     frame,
     end,  ///< an outermost frame: its return address is undefined
   };
-  enum class Base : uint8_t { cfa, sp, fp };
-  enum class FramePointer : uint8_t { same, saved, lost };
+  struct Place {
+    static constexpr int32_t kLimit = 1 << 23;
+    int32_t offset : 24;  ///< [-kLimit, kLimit)
+    Base base : 4;
+    Base reg : 4;  ///< which register of the caller is there
+  };
 
-  int32_t cfa_offset = 0, ra_offset = 0, fp_offset = 0;
+  int32_t cfa_offset = 0;
+  Place return_address{0, Base::none, Base::none};
+  Place saved[kRegisters - 1]{};  ///< rbp first if it is among them; never rsp
+  uint8_t saved_count = 0;
+  bool saves_rbp = false;
+  bool beyond_rbp = false;  ///< the CFA, the return address or rbp depend on another register
   Kind kind = Kind::unknown;
-  Base cfa_base = Base::sp, ra_base = Base::cfa, fp_base = Base::cfa;
-  FramePointer fp_rule = FramePointer::same;
+  Base cfa_base = Base::none;
   bool cfa_in_memory = false;
   bool signal_frame = false;  ///< the caller was interrupted: its address is no return address
+  bool in_module = false;     ///< code of a loaded module
   bool internal = false;      ///< code of this collector or of the library that it listens to
 };
 

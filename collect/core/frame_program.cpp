@@ -3,6 +3,30 @@
 #include <limits>
 
 namespace fathom::collect {
+namespace {
+
+/// From the register numbers of the System V ABI for x86-64 (figure 3.36).
+Base base_of(uint64_t reg) {
+  switch (reg) {
+    case 3:
+      return Base::rbx;
+    case 6:
+      return Base::rbp;
+    case 7:
+      return Base::rsp;
+    case 10:
+      return Base::r10;
+    case 12:
+    case 13:
+    case 14:
+    case 15:
+      return static_cast<Base>(static_cast<uint64_t>(Base::r12) + reg - 12);
+    default:
+      return Base::none;
+  }
+}
+
+}  // namespace
 
 uint64_t FrameReader::uleb() {
   uint64_t value = 0;
@@ -84,8 +108,7 @@ bool FrameProgram::step(FrameReader& in) {
       advance(operand);
       return true;
     case 0x80:
-      set(operand,
-          {Rule::saved, Recipe::Base::cfa, static_cast<int64_t>(in.uleb()) * alignment_.data});
+      set(operand, saved(Base::cfa, static_cast<int64_t>(in.uleb()) * alignment_.data));
       return true;
     case 0xc0:
       restore(operand);
@@ -125,16 +148,15 @@ bool FrameProgram::step(FrameReader& in) {
 
 bool FrameProgram::step_extended(uint8_t code, FrameReader& in) {
   const auto scaled = [this](int64_t factor) { return factor * alignment_.data; };
-  const auto at_cfa = [](int64_t offset) { return Place{Rule::saved, Recipe::Base::cfa, offset}; };
+  const auto at_cfa = [](int64_t offset) { return saved(Base::cfa, offset); };
   if (code == 0x0e || code == 0x13) {  // def_cfa_offset, def_cfa_offset_sf
     state_.cfa_offset = code == 0x0e ? static_cast<int64_t>(in.uleb()) : scaled(in.sleb());
-    return state_.cfa_known;
+    return state_.cfa_base != Base::none;
   }
   if (code == 0x0f) {  // def_cfa_expression
     const Value value = evaluate(in);
-    state_.cfa_known = value.known && !value.constant;
+    state_.cfa_base = value.known && !value.constant ? value.base : Base::none;
     state_.cfa_in_memory = value.in_memory;
-    state_.cfa_base = value.base;
     state_.cfa_offset = value.offset;
     return true;
   }
@@ -160,7 +182,7 @@ bool FrameProgram::step_extended(uint8_t code, FrameReader& in) {
     case 0x10: {  // expression
       const Value value = evaluate(in);
       const bool usable = value.known && !value.in_memory && !value.constant;
-      set(reg, usable ? Place{Rule::saved, value.base, value.offset} : Place{Rule::lost});
+      set(reg, usable ? saved(value.base, value.offset) : Place{Rule::lost});
       return true;
     }
     case 0x11:
@@ -189,21 +211,31 @@ bool FrameProgram::step_extended(uint8_t code, FrameReader& in) {
 }
 
 bool FrameProgram::set_cfa(uint64_t reg, int64_t offset) {
-  state_.cfa_known = reg == kStackPointer || reg == kFramePointer;
   state_.cfa_in_memory = false;
-  state_.cfa_base = reg == kFramePointer ? Recipe::Base::fp : Recipe::Base::sp;
+  state_.cfa_base = base_of(reg);
   state_.cfa_offset = offset;
   return true;
 }
 
-void FrameProgram::set(uint64_t reg, Place place) {
-  if (reg == kReturnAddress) state_.return_address = place;
-  if (reg == kFramePointer) state_.frame_pointer = place;
+FrameProgram::Place FrameProgram::saved(Base base, int64_t offset) {
+  constexpr int64_t kLimit = Recipe::Place::kLimit;
+  if (offset < -kLimit || offset >= kLimit) return {Rule::lost};
+  return {Rule::saved, base, static_cast<int32_t>(offset)};
+}
+
+/// Null: a register that no CFA depends on.
+FrameProgram::Place* FrameProgram::place(State& state, uint64_t reg) {
+  if (reg == kReturnAddress) return &state.return_address;
+  const Base base = base_of(reg);
+  return base == Base::none ? nullptr : &state.registers[static_cast<size_t>(base)];
+}
+
+void FrameProgram::set(uint64_t reg, Place rule) {
+  if (Place* to = place(state_, reg)) *to = rule;
 }
 
 void FrameProgram::restore(uint64_t reg) {
-  if (reg == kReturnAddress) state_.return_address = initial_.return_address;
-  if (reg == kFramePointer) state_.frame_pointer = initial_.frame_pointer;
+  if (Place* to = place(state_, reg)) *to = *place(initial_, reg);
 }
 
 /// Register + offset, optionally dereferenced at the end, and the arithmetic on the address itself
@@ -221,14 +253,13 @@ FrameProgram::Value FrameProgram::evaluate(FrameReader& in) const {
     if (code >= 0x70 && code <= 0x8f) {  // bregN
       if (depth == stack.size()) return {};
       const uint64_t reg = code - 0x70u;
-      Value value{true, false, reg == kReturnAddress,
-                  reg == kFramePointer ? Recipe::Base::fp : Recipe::Base::sp, expression.sleb()};
+      Value value{true, false, reg == kReturnAddress, base_of(reg), expression.sleb()};
       if (value.constant) value.offset += static_cast<int64_t>(pc_);
-      value.known = value.constant || reg == kStackPointer || reg == kFramePointer;
+      value.known = value.constant || value.base != Base::none;
       stack[depth++] = value;
     } else if (code >= 0x30 && code <= 0x4f) {  // litN
       if (depth == stack.size()) return {};
-      stack[depth++] = {true, false, true, Recipe::Base::sp, code - 0x30};
+      stack[depth++] = {true, false, true, Base::none, code - 0x30};
     } else if (depth >= 1 && code == 0x06 && !stack[depth - 1].constant &&
                !stack[depth - 1].in_memory) {  // deref
       stack[depth - 1].in_memory = true;
@@ -255,30 +286,36 @@ FrameProgram::Value FrameProgram::evaluate(FrameReader& in) const {
 }
 
 Recipe FrameProgram::recipe() const {
-  const auto fits = [](int64_t offset) {
-    return offset >= std::numeric_limits<int32_t>::min() &&
-           offset <= std::numeric_limits<int32_t>::max();
-  };
   Recipe out;
-  if (state_.return_address.rule == Rule::undefined) {
+  const Place& ra = state_.return_address;
+  if (ra.rule == Rule::undefined) {
     out.kind = Recipe::Kind::end;
     return out;
   }
-  const auto& fp = state_.frame_pointer;
-  if (!state_.cfa_known || state_.return_address.rule != Rule::saved || !fits(state_.cfa_offset) ||
-      !fits(state_.return_address.offset) || !fits(fp.offset))
+  if (state_.cfa_base == Base::none || ra.rule != Rule::saved ||
+      state_.cfa_offset < std::numeric_limits<int32_t>::min() ||
+      state_.cfa_offset > std::numeric_limits<int32_t>::max())
     return out;
   out.kind = Recipe::Kind::frame;
   out.cfa_base = state_.cfa_base;
   out.cfa_in_memory = state_.cfa_in_memory;
   out.cfa_offset = static_cast<int32_t>(state_.cfa_offset);
-  out.ra_base = state_.return_address.base;
-  out.ra_offset = static_cast<int32_t>(state_.return_address.offset);
-  out.fp_rule = fp.rule == Rule::saved  ? Recipe::FramePointer::saved
-                : fp.rule == Rule::same ? Recipe::FramePointer::same
-                                        : Recipe::FramePointer::lost;
-  out.fp_base = fp.base;
-  out.fp_offset = static_cast<int32_t>(fp.offset);
+  const auto recipe_place = [](const Place& from, Base reg) {
+    Recipe::Place to{};
+    to.offset = from.offset;  // saved() has seen to the range
+    to.base = from.rule == Rule::saved ? from.base : Base::none;
+    to.reg = reg;
+    return to;
+  };
+  out.return_address = recipe_place(ra, Base::none);
+  static_assert(Base::rsp < Base::rbp && Base::rbp < Base::rbx);
+  for (size_t i = static_cast<size_t>(Base::rbp); i < kRegisters; ++i)
+    if (state_.registers[i].rule != Rule::same)
+      out.saved[out.saved_count++] = recipe_place(state_.registers[i], static_cast<Base>(i));
+  out.saves_rbp = out.saved_count > 0 && out.saved[0].reg == Base::rbp;
+  const auto beyond_rbp = [](Base base) { return base > Base::rbp && base < Base::cfa; };
+  out.beyond_rbp = beyond_rbp(out.cfa_base) || beyond_rbp(out.return_address.base) ||
+                   (out.saves_rbp && beyond_rbp(out.saved[0].base));
   return out;
 }
 

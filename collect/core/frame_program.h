@@ -61,11 +61,11 @@ class FrameReader {
 };
 
 /// Runs call frame instructions (DWARF 4, section 6.4.2) up to one address and keeps what a Recipe
-/// needs: the rules for the CFA, the return address and the frame pointer.
+/// needs: the rules for the CFA, the return address and the registers that a CFA can depend on.
 class FrameProgram {
  public:
   // Register numbers of the System V ABI for x86-64 (figure 3.36).
-  static constexpr uint64_t kFramePointer = 6, kStackPointer = 7, kReturnAddress = 16;
+  static constexpr uint64_t kReturnAddress = 16;
 
   struct Alignment {
     uint64_t code = 1;
@@ -84,25 +84,28 @@ class FrameProgram {
   enum class Rule : uint8_t { same, undefined, saved, lost };
   struct Place {
     Rule rule = Rule::same;
-    Recipe::Base base = Recipe::Base::cfa;
-    int64_t offset = 0;
+    Base base = Base::none;
+    int32_t offset = 0;
   };
   struct State {
-    bool cfa_known = false, cfa_in_memory = false;
-    Recipe::Base cfa_base = Recipe::Base::sp;
+    Base cfa_base = Base::none;  ///< none: not known
+    bool cfa_in_memory = false;
     int64_t cfa_offset = 0;
-    Place return_address, frame_pointer;
+    Place return_address;
+    Place registers[kRegisters];
   };
   struct Value {  ///< of an expression: a register plus an offset, or the word stored there
     bool known = false, in_memory = false, constant = false;
-    Recipe::Base base = Recipe::Base::sp;
+    Base base = Base::none;
     int64_t offset = 0;
   };
 
   bool step(FrameReader& in);
   bool step_extended(uint8_t code, FrameReader& in);
   bool set_cfa(uint64_t reg, int64_t offset);
-  void set(uint64_t reg, Place place);
+  static Place saved(Base base, int64_t offset);
+  static Place* place(State& state, uint64_t reg);
+  void set(uint64_t reg, Place rule);
   void restore(uint64_t reg);
   void advance(uint64_t delta) { location_ += delta * alignment_.code; }
   Value evaluate(FrameReader& in) const;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/eh_frame.h"
+#include "core/trail.h"
 
 namespace fathom::collect {
 
@@ -38,28 +39,48 @@ class Unwinder {
 
  private:
   struct Registers {
-    uintptr_t pc, sp, fp;
-    bool exact;  ///< pc is the instruction itself, not a return address
+    uintptr_t pc = 0;
+    bool exact = true;  ///< pc is the instruction itself, not a return address
+    uintptr_t values[kRegisters]{};
+    uintptr_t& operator[](Base reg) { return values[static_cast<size_t>(reg)]; }
+    uintptr_t operator[](Base reg) const { return values[static_cast<size_t>(reg)]; }
   };
-  struct Slot {
-    uint64_t key = 0;
-    Recipe recipe;
+  /// Several recipes whose keys fall together: with one slot for each, two frames of a deep stack
+  /// that fall together would be looked up anew in every walk.
+  struct Set {
+    static constexpr size_t kWays = 4;
+    uint64_t keys[kWays]{};
+    Recipe recipes[kWays];
   };
-  static constexpr size_t kSlots = 2048;
+  static constexpr size_t kSets = 512;
   static constexpr size_t kCopyBytes = 128u << 10;
 
   const Recipe& recipe_of(const Registers& at);
-  bool caller(const Recipe& recipe, Registers& at) const;
-  bool caller_by_frame_pointer(Registers& at) const;
-  bool load(uintptr_t address, uintptr_t& value) const;
+  bool climb(const Registers& start, bool all, CallStack& out);
+  bool still_holds(const Trail& trail, size_t step) const;
+  bool repeat(size_t step, bool whole, CallStack& out);
+  void remember(const CallStack& stack);
+  bool caller(const Recipe& recipe, bool all, Registers& at);
+  bool caller_by_frame_pointer(const Recipe& recipe, Registers& at);
+  bool load(uintptr_t address, uintptr_t& value);
   bool enter_stack(uintptr_t sp);
 
   MemoryRange thread_stack_;
   MemoryRange stack_;          ///< what may be read now
   intptr_t displacement_ = 0;  ///< from a stack address to where its bytes can be read
   uint8_t* copy_ = nullptr;
-  Slot* slots_ = nullptr;
-  Slot spare_;
+  Set* sets_ = nullptr;
+  Set spare_;
+  size_t next_way_ = 0;  ///< the one to replace
+  /// The last walk and its result; the other one is being made.
+  struct Walk {
+    Trail trail;
+    CallStack stack;
+  };
+  Walk* walks_ = nullptr;  ///< two of them
+  size_t last_ = 0;
+  Trail* recording_ = nullptr;
+  bool repeated_ = false;  ///< this walk found what the last one did
 };
 
 }  // namespace fathom::collect

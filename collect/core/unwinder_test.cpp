@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -104,6 +105,88 @@ TEST_F(UnwinderTest, AgreesOnRealignedAndVariableSizedFrames) {
   }
 }
 
+TEST_F(UnwinderTest, AgreesWhereTheTableOfHandlersIsFarAway) {
+  test_stack_far_handlers(take, &both());
+  expect_same(both());
+  EXPECT_TRUE(both().ours.complete);
+}
+
+TEST_F(UnwinderTest, AgreesOnFramesThatStandOnOtherRegisters) {
+  for (const auto function : {test_stack_from_rbx, test_stack_from_r12, test_stack_from_r13,
+                              test_stack_from_r14, test_stack_from_r15}) {
+    function(take, &both());
+    expect_same(both());
+    EXPECT_TRUE(both().ours.complete);
+  }
+}
+
+/// Frames of equal size that differ by nothing but the place of the call.
+__attribute__((noinline)) int call_from_one_of_three(int place, void (*work)(void*), void* data) {
+  volatile int result = place;
+  switch (place) {
+    case 0:
+      work(data);
+      return result + 1;
+    case 1:
+      work(data);
+      return result + 2;
+    default:
+      work(data);
+      return result + 3;
+  }
+}
+
+TEST_F(UnwinderTest, AgreesWhenInnerOuterOrAllFramesHaveChangedSinceTheLastWalk) {
+  std::mt19937 random(3);
+  struct Nested {
+    Both* both;
+    unsigned shape;
+  } nested{&both(), 0};
+  const auto inner = [](void* data) {
+    const auto& in = *static_cast<Nested*>(data);
+    const int depth = static_cast<int>(in.shape >> 4 & 3);
+    switch (in.shape >> 2 & 3) {
+      case 0:
+        test_stack_plain(take, in.both, depth);
+        break;
+      case 1:
+        test_stack_realigned(take, in.both, depth);
+        break;
+      case 2:
+        test_stack_variable(take, in.both, depth);
+        break;
+      default:
+        take(in.both);
+    }
+  };
+  for (int i = 0; i < 2000; ++i) {
+    // Most walks repeat the last one in part or in whole.
+    if (random() % 3) nested.shape = static_cast<unsigned>(random());
+    call_from_one_of_three(static_cast<int>(nested.shape & 3), inner, &nested);
+    expect_same(both());
+    ASSERT_TRUE(both().ours.complete);
+    CallStack fresh;
+    Unwinder other;
+    other.walk(fresh);
+    ASSERT_EQ(fresh.complete, true);
+  }
+}
+
+TEST_F(UnwinderTest, TheSameStackHasTheSameHashHoweverItWasFound) {
+  Both first, again, changed;
+  first.unwinder = again.unwinder = changed.unwinder = &unwinder_;
+  const volatile int rounds = 2;  // keeps the compiler from making two calls of it
+  for (int i = 0; i < rounds; ++i) {
+    Both* both_of = i == 0 ? &first : &again;
+    call_from_one_of_three(
+        1, [](void* data) { take(data); }, both_of);
+    call_from_one_of_three(
+        2, [](void* data) { take(data); }, &changed);
+  }
+  EXPECT_EQ(first.ours.hash, again.ours.hash);
+  EXPECT_NE(first.ours.hash, changed.ours.hash);
+}
+
 TEST_F(UnwinderTest, AgreesThroughASharedLibraryAndCLibraryCallbacks) {
   void* library = dlopen(TEST_STACKS_LIBRARY, RTLD_NOW);
   ASSERT_NE(library, nullptr) << dlerror();
@@ -135,22 +218,31 @@ TEST_F(UnwinderTest, AgreesOnOtherThreads) {
 
 Both* in_signal = nullptr;
 
-TEST_F(UnwinderTest, WalksThroughASignalHandlersFrame) {
-  in_signal = &both();
-  signal(SIGUSR1, [](int) { take(in_signal); });
-  raise(SIGUSR1);
-  signal(SIGUSR1, SIG_DFL);
-  const auto is_exact = [this](uintptr_t address) {
-    const auto& theirs = both().theirs;
+/// Takes the stack in a handler of a signal that `cause` raises.
+template <class Cause>
+void expect_same_in_handler(Both& both, int number, Cause cause) {
+  in_signal = &both;
+  signal(number, [](int) { take(in_signal); });
+  cause();
+  signal(number, SIG_DFL);
+  const auto is_exact = [&both](uintptr_t address) {
+    const auto& theirs = both.theirs;
     return std::find(theirs.begin(), theirs.end(), reinterpret_cast<void*>(address)) !=
            theirs.end();
   };
   size_t interrupted = 1;
-  while (interrupted < both().ours.size && !is_exact(both().ours.frames[interrupted]))
-    ++interrupted;
+  while (interrupted < both.ours.size && !is_exact(both.ours.frames[interrupted])) ++interrupted;
   EXPECT_LE(interrupted, 6u) << "take(), the handler, the kernel's trampoline, raise()";
-  expect_same(both(), interrupted);
-  EXPECT_TRUE(both().ours.complete);
+  expect_same(both, interrupted);
+  EXPECT_TRUE(both.ours.complete);
+}
+
+TEST_F(UnwinderTest, WalksThroughASignalHandlersFrame) {
+  expect_same_in_handler(both(), SIGUSR1, [] { raise(SIGUSR1); });
+}
+
+TEST_F(UnwinderTest, WalksFromTheBeginningOfARealignedFrame) {
+  expect_same_in_handler(both(), SIGTRAP, test_stack_trap_in_realignment);
 }
 
 ucontext_t main_context, own_context;
@@ -187,6 +279,18 @@ TEST_F(UnwinderTest, ADamagedFramePointerEndsTheWalkButNotTheProgram) {
     EXPECT_GE(both().ours.size, 1u);
     EXPECT_LE(both().ours.size, kMaxFrames);
   }
+}
+
+TEST_F(UnwinderTest, AFramePointerIsNotBelievedWhereItLeadsToNoCode) {
+  const auto data = std::make_unique<uintptr_t[]>(2);
+  // Volatile, so that it really lies on the stack, as what rbp happens to point to.
+  volatile uintptr_t words[2] = {0, reinterpret_cast<uintptr_t>(data.get())};
+  test_stack_bad_frame_pointer(take, &both(), reinterpret_cast<uintptr_t>(&words[0]));
+  ASSERT_GE(both().ours.size, 2u);
+  const uintptr_t last = both().ours.frames[both().ours.size - 1];
+  EXPECT_LT(last - reinterpret_cast<uintptr_t>(&test_stack_bad_frame_pointer), 32u)
+      << describe(last);
+  EXPECT_FALSE(both().ours.complete);
 }
 
 TEST_F(UnwinderTest, LeavesErrnoAlone) {

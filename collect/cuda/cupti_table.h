@@ -11,17 +11,32 @@
 namespace fathom::collect::cuda {
 
 // Every CUPTI function that the collector calls. The second list may be absent in older versions.
-#define FATHOM_CUPTI_REQUIRED(X)                                                                 \
-  X(cuptiSubscribe)                                                                              \
-  X(cuptiUnsubscribe) X(cuptiEnableCallback) X(cuptiGetCallbackName) X(cuptiGetResultString)     \
-      X(cuptiGetVersion) X(cuptiGetTimestamp) X(cuptiGetContextId) X(cuptiGetDeviceId)           \
-          X(cuptiActivityEnable) X(cuptiActivityRegisterCallbacks) X(cuptiActivityGetNextRecord) \
-              X(cuptiActivityGetNumDroppedRecords) X(cuptiActivityFlushAll)
-#define FATHOM_CUPTI_SAMPLING(X)                                                          \
-  X(cuptiGetCubinCrc)                                                                     \
-  X(cuptiPCSamplingSetConfigurationAttribute) X(cuptiPCSamplingGetConfigurationAttribute) \
-      X(cuptiPCSamplingEnable) X(cuptiPCSamplingDisable) X(cuptiPCSamplingGetData)        \
-          X(cuptiPCSamplingGetNumStallReasons) X(cuptiPCSamplingGetStallReasons)
+// clang-format off
+#define FATHOM_CUPTI_REQUIRED(X)       \
+  X(cuptiSubscribe)                    \
+  X(cuptiUnsubscribe)                  \
+  X(cuptiEnableCallback)               \
+  X(cuptiGetCallbackName)              \
+  X(cuptiGetResultString)              \
+  X(cuptiGetVersion)                   \
+  X(cuptiGetTimestamp)                 \
+  X(cuptiGetContextId)                 \
+  X(cuptiGetDeviceId)                  \
+  X(cuptiActivityEnable)               \
+  X(cuptiActivityRegisterCallbacks)    \
+  X(cuptiActivityGetNextRecord)        \
+  X(cuptiActivityGetNumDroppedRecords) \
+  X(cuptiActivityFlushAll)
+#define FATHOM_CUPTI_SAMPLING(X)               \
+  X(cuptiGetCubinCrc)                          \
+  X(cuptiPCSamplingSetConfigurationAttribute)  \
+  X(cuptiPCSamplingGetConfigurationAttribute)  \
+  X(cuptiPCSamplingEnable)                     \
+  X(cuptiPCSamplingDisable)                    \
+  X(cuptiPCSamplingGetData)                    \
+  X(cuptiPCSamplingGetNumStallReasons)         \
+  X(cuptiPCSamplingGetStallReasons)
+// clang-format on
 
 /// CUPTI, opened at run time: nothing here is linked against it, so that programs run on machines
 /// that lack it.

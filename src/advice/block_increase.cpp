@@ -1,6 +1,5 @@
 // Block Increase (GPA paper, table 2): fewer blocks than multiprocessors leave some of them idle.
 
-#include "advice/estimators.h"
 #include "advice/launch_shape.h"
 #include "advice/optimizer.h"
 #include "base/text.h"
@@ -54,24 +53,15 @@ class BlockIncrease : public Optimizer {
                           double multiprocessors) {
     p.factor = factor(view, p);
     double blocks = double(group.shape.blocks());
-    SourceLocation launch = view.launch_site(), kernel = view.first_line();
     Finding finding;
-    finding.location = launch.line ? launch : kernel;
-    if (launch.line && kernel.line)
-      finding.related.push_back({"kernel", kernel, view.kernel().name});
+    place_at_launch(view, finding);
     finding.evidence = {{"blocks", blocks, "blocks"},
                         {"multiprocessors", multiprocessors, "multiprocessors"},
                         {"threads per block", double(group.shape.threads_per_block()), "threads"},
                         {"warps per scheduler now", p.warps, "warps"},
                         {"warps per scheduler then", p.new_warps, "warps"},
                         {"chance that a sampled warp issues", p.issue_ratio, "fraction"}};
-    finding.speedup = with_sampling_error(view.total(), view.issued(), [&](double issued) {
-      Parallelism sampled = p;
-      sampled.issue_ratio = issued / view.total();
-      return parallel_speedup(sampled);
-    });
-    if (finding.speedup && finding.speedup->low > finding.speedup->high)
-      std::swap(finding.speedup->low, finding.speedup->high);
+    finding.speedup = parallel_range(view, p);
     finding.title = format("Too few blocks: %.0f of %.0f multiprocessors are idle",
                            multiprocessors - blocks, multiprocessors);
     finding.text = format(

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <algorithm>
-#include <cmath>
+#include <optional>
 
+#include "advice/estimators.h"
 #include "advice/kernel_view.h"
 
 namespace fathom {
@@ -14,18 +14,12 @@ struct Residency {
 };
 
 /// Blocks are spread over all multiprocessors before one gets a second block.
-inline Residency residency(const KernelView& view, const LaunchGroup& group) {
-  Residency result;
-  const DeviceFacts* device = view.device();
-  if (!device || device->multiprocessors == 0) return result;
-  double blocks = double(group.shape.blocks());
-  double warps_per_block = std::ceil(double(group.shape.threads_per_block()) / 32);
-  result.busy_multiprocessors = std::min(blocks, double(device->multiprocessors));
-  if (result.busy_multiprocessors == 0) return result;
-  double blocks_each =
-      std::min(blocks / result.busy_multiprocessors, double(group.occupancy.active_blocks));
-  result.warps_per_scheduler = blocks_each * warps_per_block / view.machine().schedulers;
-  return result;
-}
+Residency residency(const KernelView& view, const LaunchGroup& group);
+
+/// Names the launch as the finding's place if the host program has line tables, else the kernel.
+void place_at_launch(const KernelView& view, Finding& finding);
+
+/// Equation 10 with the sampling error of the issue ratio as its range.
+std::optional<SpeedupRange> parallel_range(const KernelView& view, const Parallelism& parallelism);
 
 }  // namespace fathom

@@ -15,7 +15,6 @@ bool is_hideable(const Blame& edge) {
     case StallClass::global_memory:
     case StallClass::shared_memory:
     case StallClass::arithmetic:
-    case StallClass::write_after_read:
       return true;
     default:
       return false;

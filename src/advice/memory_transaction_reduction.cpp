@@ -8,6 +8,17 @@
 namespace fathom {
 namespace {
 
+/// The queue in front of the memory unit is full: either an instruction cannot enter it, or one
+/// that is in it has not even read its operands yet, which somebody wants to overwrite.
+bool is_throttled(const FunctionPart& part, const Blame& edge) {
+  if (edge.reason == StallReason::lg_throttle || edge.reason == StallReason::tex_throttle)
+    return true;
+  const Instruction& producer = part.function->instructions[edge.producer];
+  bool to_memory = producer.is_store() || producer.op_class == OpClass::atomic;
+  return edge.kind == StallClass::write_after_read && to_memory &&
+         producer.space != MemorySpace::shared;
+}
+
 class MemoryTransactionReduction : public Optimizer {
  public:
   std::string_view kind() const override { return "memory-transaction-reduction"; }
@@ -16,8 +27,7 @@ class MemoryTransactionReduction : public Optimizer {
     Hotspots hotspots;
     for (const FunctionPart& part : view.parts())
       for (const Blame& edge : part.function->blame)
-        if (edge.reason == StallReason::lg_throttle || edge.reason == StallReason::tex_throttle)
-          hotspots.add(view, part, edge);
+        if (is_throttled(part, edge)) hotspots.add(view, part, edge);
     if (hotspots.empty()) return {};
     Finding finding;
     finding.location = hotspots.hottest_cause();

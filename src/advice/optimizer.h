@@ -32,6 +32,8 @@ std::unique_ptr<Optimizer> make_warp_balance();
 std::unique_ptr<Optimizer> make_memory_transaction_reduction();
 std::unique_ptr<Optimizer> make_block_increase();
 std::unique_ptr<Optimizer> make_thread_increase();
+std::unique_ptr<Optimizer> make_register_reuse();
+std::unique_ptr<Optimizer> make_function_inlining();
 
 /// Places of the hottest pairs of cause and waiting line, for Finding::related.
 std::vector<RelatedLocation> related_of(const Hotspots& hotspots, size_t most);

@@ -10,11 +10,13 @@ namespace fathom {
 const std::vector<std::unique_ptr<Optimizer>>& optimizers() {
   static const std::vector<std::unique_ptr<Optimizer>> list = [] {
     std::vector<std::unique_ptr<Optimizer>> all;
+    all.push_back(make_register_reuse());
     all.push_back(make_strength_reduction());
     all.push_back(make_warp_balance());
     all.push_back(make_memory_transaction_reduction());
     all.push_back(make_loop_unrolling());
     all.push_back(make_code_reordering());
+    all.push_back(make_function_inlining());
     all.push_back(make_block_increase());
     all.push_back(make_thread_increase());
     return all;

@@ -1,7 +1,6 @@
 // Thread Increase (GPA paper, table 2): blocks have so few threads that the limit of blocks per
 // multiprocessor keeps most warp slots empty.
 
-#include "advice/estimators.h"
 #include "advice/launch_shape.h"
 #include "advice/optimizer.h"
 #include "base/text.h"
@@ -58,26 +57,17 @@ class ThreadIncrease : public Optimizer {
 
   static Finding describe(const KernelView& view, const LaunchGroup& group,
                           const LaunchGroup& bigger, const Parallelism& p) {
-    SourceLocation launch = view.launch_site(), kernel = view.first_line();
     double threads = double(group.shape.threads_per_block()),
            new_threads = double(bigger.shape.threads_per_block());
     Finding finding;
-    finding.location = launch.line ? launch : kernel;
-    if (launch.line && kernel.line)
-      finding.related.push_back({"kernel", kernel, view.kernel().name});
+    place_at_launch(view, finding);
     finding.evidence = {{"threads per block", threads, "threads"},
                         {"theoretical occupancy now", group.occupancy.fraction(), "fraction"},
                         {"theoretical occupancy then", bigger.occupancy.fraction(), "fraction"},
                         {"warps per scheduler now", p.warps, "warps"},
                         {"warps per scheduler then", p.new_warps, "warps"},
                         {"chance that a sampled warp issues", p.issue_ratio, "fraction"}};
-    finding.speedup = with_sampling_error(view.total(), view.issued(), [&](double issued) {
-      Parallelism sampled = p;
-      sampled.issue_ratio = issued / view.total();
-      return parallel_speedup(sampled);
-    });
-    if (finding.speedup && finding.speedup->low > finding.speedup->high)
-      std::swap(finding.speedup->low, finding.speedup->high);
+    finding.speedup = parallel_range(view, p);
     finding.title = format("Small blocks: at most %u of %u warps can be resident",
                            group.occupancy.active_warps, group.occupancy.available_warps);
     finding.text = format(

@@ -110,11 +110,11 @@ void set_sampling(const Measurement& measurement, const SampledFunctions& sample
     run.samples_total += process.sampling.total;
     run.samples_dropped += process.sampling.dropped;
     run.samples_non_user += process.sampling.non_user;
-    if (process.sampling.buffer_full || process.sampling.dropped)
+    // That the buffer ran full was told by the collector.
+    if (process.sampling.dropped)
       profile.warnings.push_back(
           {WarningSeverity::warning,
-           human_count(process.sampling.dropped) + " samples were dropped by the hardware" +
-               (process.sampling.buffer_full ? ": its buffer was full" : ""),
+           human_count(process.sampling.dropped) + " samples were dropped by the hardware",
            process.folder, "record with a longer period: pc@k with a larger k"});
   }
   run.samples_attributed = sampled.attributed;

@@ -31,6 +31,14 @@ std::string placeholder(GpuOperationKind kind) {
   return "<gpu operation>";
 }
 
+/// Static memory of GPU code comes with loading the code and goes with it: no call asks for it.
+bool comes_with_loading(const GpuOperation& operation) {
+  return (operation.kind == GpuOperationKind::allocate ||
+          operation.kind == GpuOperationKind::release) &&
+         (operation.memory_kind == MemoryKind::device_static ||
+          operation.memory_kind == MemoryKind::managed_static);
+}
+
 class ContextBuilder {
  public:
   ContextBuilder(const Measurement& measurement, const std::vector<ProcessSamples>& samples,
@@ -75,7 +83,11 @@ class ContextBuilder {
       add_operation(process, operation, cpu, launches);
     add_samples(process, samples, context, launches);
     if (process.sampling.period_log2) {
-      metrics_.add(context, "GSAMP:TOT", double(process.sampling.total));
+      uint64_t attributed = 0;
+      for (const auto& [key, by_instruction] : samples)
+        for (const auto& [instruction, counts] : by_instruction) attributed += counts.total();
+      metrics_.add(context, "GSAMP:TOT",
+                   double(process.sampling.total - process.sampling.dropped - attributed));
       metrics_.add(context, "GSAMP:DRP", double(process.sampling.dropped));
     }
   }
@@ -108,7 +120,7 @@ class ContextBuilder {
                      std::map<uint32_t, Launches>& launches) {
     bool known = false;
     uint32_t parent = cpu.of_call(operation.correlation, known);
-    operations_without_call_ += !known;
+    operations_without_call_ += !known && !comes_with_loading(operation);
     uint32_t context = tree_.child(
         {parent, ContextKind::gpu_operation, placeholder(operation.kind), "", {}, 0, kNoId});
     double seconds = operation.end_ns > operation.start_ns
@@ -169,6 +181,14 @@ class ContextBuilder {
     Occupancy occupancy = kernels_.occupancy(device_index, shape);
     metrics_.add(node, "GKER", seconds);
     metrics_.add(node, "GKER:COUNT", 1);
+    if (process.sampling.period_log2 && device_index != kNoId) {
+      // Each multiprocessor takes one sample a period.
+      const DeviceFacts& facts = profile_.devices[device_index];
+      double cycles = seconds * 1e3 * double(facts.core_clock_khz);
+      metrics_.add(node, "GSAMP:EXP",
+                   std::ldexp(cycles * facts.multiprocessors,
+                              -static_cast<int>(process.sampling.period_log2)));
+    }
     metrics_.add(node, "GKER:BLK_MEM",
                  double(shape.static_shared_memory) + shape.dynamic_shared_memory);
     metrics_.add(node, "GKER:BLK_MEM:STAT", shape.static_shared_memory);

@@ -98,6 +98,7 @@ void GpuContexts::add_instructions(uint32_t node, uint32_t function, const Count
                                    double fraction) {
   for (const auto& [instruction, topdown] : counts) {
     uint32_t scope = scope_of(node, function, instruction);
+    metrics_.add(scope, "GSAMP:TOT", topdown.inclusive()[TopDown::cycles] * fraction);
     for (size_t t = 0; t < kTopDownCount; ++t)
       metrics_.add(scope, std::string(topdown_nodes()[t].metric),
                    topdown.own[t] * fraction * cycles_per_sample_);

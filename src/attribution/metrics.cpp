@@ -82,8 +82,12 @@ void add_operation_kinds(MetricList& metrics) {
 
 void add_samples(MetricList& metrics) {
   metrics.add("GSAMP:DRP", "count", "GPU PC samples: dropped");
+  metrics.add("GSAMP:EXP", "count",
+              "GPU PC samples: expected, if every multiprocessor had been busy while kernels ran");
   metrics.add("GSAMP:TOT", "count", "GPU PC samples: measured");
-  metrics.add("GSAMP:PER", "cycles", "GPU PC samples: period");
+  metrics.add("GSAMP:UTIL", "%",
+              "GPU utilization: the multiprocessors that were busy while kernels ran", kNoId, true,
+              MetricKind::derived, "100 * GSAMP:TOT / GSAMP:EXP");
   uint32_t first = static_cast<uint32_t>(metrics.list.size());
   for (const TopDownNode& node : topdown_nodes()) {
     uint32_t parent =
@@ -93,10 +97,6 @@ void add_samples(MetricList& metrics) {
                 node.id == TopDown::cycles, MetricKind::sum,
                 "samples * period, and the sum of its children");
   }
-}
-
-bool is_launch_average(const Metric& metric) {
-  return metric.kind == MetricKind::average;
 }
 
 }  // namespace
@@ -120,36 +120,57 @@ void MetricTable::add(uint32_t context, const std::string& metric, double value)
   if (value != 0) values_[{context, index->second}] += value;
 }
 
-void MetricTable::store(Profile& profile) const {
-  std::map<std::pair<uint32_t, uint32_t>, std::pair<double, double>> table;  // exclusive, inclusive
-  for (const auto& [key, value] : values_) {
+using Cell = std::pair<uint32_t, uint32_t>;  // context, metric
+
+/// Exclusive and inclusive sums of every context and metric, from what was added.
+std::map<Cell, std::pair<double, double>> MetricTable::sums(
+    const std::vector<Context>& contexts) const {
+  std::map<Cell, std::pair<double, double>> table;
+  for (const auto& [key, value] : values_)
     for (uint32_t m = key.second; m != kNoId; m = metrics_[m].parent) {
       table[{key.first, m}].first += value;
       table[{key.first, m}].second += value;
     }
-  }
-  for (uint32_t c = static_cast<uint32_t>(profile.contexts.size()); c-- > 1;) {
+  for (uint32_t c = static_cast<uint32_t>(contexts.size()); c-- > 1;)
     for (auto at = table.lower_bound({c, 0}); at != table.end() && at->first.first == c; ++at)
-      table[{profile.contexts[c].parent, at->first.second}].second += at->second.second;
-  }
-  const uint32_t count = index_.at("GKER:COUNT"), active = index_.at("GKER:WRP_ACT_T"),
-                 available = index_.at("GKER:WRP_AVL"), occupancy = index_.at("GKER:OCC_T");
+      table[{contexts[c].parent, at->first.second}].second += at->second.second;
+  return table;
+}
+
+/// Averages over launches, and the metrics that are the ratio of two others, in percent.
+std::vector<MetricValue> MetricTable::values_of(
+    const std::map<Cell, std::pair<double, double>>& table) const {
+  struct Percent {
+    const char *ratio, *of, *by;
+  };
+  constexpr Percent kPercents[] = {{"GKER:OCC_T", "GKER:WRP_ACT_T", "GKER:WRP_AVL"},
+                                   {"GSAMP:UTIL", "GSAMP:TOT", "GSAMP:EXP"}};
+  auto sum_of = [&](uint32_t context, uint32_t metric) {
+    auto found = table.find({context, metric});
+    return found == table.end() ? std::pair<double, double>() : found->second;
+  };
+  auto divide = [](double value, double by) { return by != 0 ? value / by : 0; };
   std::vector<MetricValue> values;
-  for (const auto& [key, value] : table) {
-    MetricValue result{key.first, key.second, value.first, value.second};
-    auto divide = [&](uint32_t by, double factor) {
-      std::pair<double, double> sum = table[{key.first, by}];
-      result.exclusive = sum.first != 0 ? factor * result.exclusive / sum.first : 0;
-      result.inclusive = sum.second != 0 ? factor * result.inclusive / sum.second : 0;
-    };
-    if (is_launch_average(metrics_[key.second])) divide(count, 1);
-    values.push_back(result);
-    if (key.second == available) {
-      std::pair<double, double> sum = table[{key.first, active}];
-      values.push_back({key.first, occupancy, value.first != 0 ? 100 * sum.first / value.first : 0,
-                        value.second != 0 ? 100 * sum.second / value.second : 0});
+  for (const auto& [key, sum] : table) {
+    MetricValue value{key.first, key.second, sum.first, sum.second};
+    if (metrics_[key.second].kind == MetricKind::average) {
+      auto [exclusive, inclusive] = sum_of(key.first, index_.at("GKER:COUNT"));
+      value.exclusive = divide(value.exclusive, exclusive);
+      value.inclusive = divide(value.inclusive, inclusive);
+    }
+    values.push_back(value);
+    for (const Percent& percent : kPercents) {
+      if (key.second != index_.at(percent.by)) continue;
+      auto [exclusive, inclusive] = sum_of(key.first, index_.at(percent.of));
+      values.push_back({key.first, index_.at(percent.ratio), 100 * divide(exclusive, sum.first),
+                        100 * divide(inclusive, sum.second)});
     }
   }
+  return values;
+}
+
+void MetricTable::store(Profile& profile) const {
+  std::vector<MetricValue> values = values_of(sums(profile.contexts));
   // Only metrics that have a value, renumbered.
   std::vector<bool> used(metrics_.size());
   for (const MetricValue& value : values)

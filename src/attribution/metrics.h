@@ -22,6 +22,10 @@ class MetricTable {
   void store(Profile& profile) const;
 
  private:
+  using Sums = std::map<std::pair<uint32_t, uint32_t>, std::pair<double, double>>;
+  Sums sums(const std::vector<Context>& contexts) const;
+  std::vector<MetricValue> values_of(const Sums& table) const;
+
   std::vector<Metric> metrics_;
   std::map<std::string, uint32_t> index_;
   std::map<std::pair<uint32_t, uint32_t>, double> values_;

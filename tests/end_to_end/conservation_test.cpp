@@ -139,6 +139,24 @@ TEST(Conservation, KernelTimeInTheContextTreeIsTheLaunches) {
   EXPECT_NEAR(tree, launches, 1e-9 * launches);
 }
 
+// 16 blocks keep 16 of 132 multiprocessors busy: the utilization is known beforehand.
+TEST(Conservation, UtilizationFollowsFromTheSamples) {
+  std::map<uint32_t, double> utilization;
+  for (const MetricValue& value : profile().values)
+    if (profile().metrics[value.metric].name == "GSAMP:UTIL")
+      utilization[value.context] = value.inclusive;
+  ASSERT_FALSE(utilization.empty());
+  bool few_blocks = false;
+  for (const auto& [context, percent] : utilization) {
+    EXPECT_GT(percent, 0);
+    EXPECT_LT(percent, 105) << profile().contexts[context].name;
+    if (profile().contexts[context].name.rfind("count_hits(", 0) != 0) continue;
+    few_blocks = true;
+    EXPECT_NEAR(percent, 100.0 * 16 / 132, 0.5);
+  }
+  EXPECT_TRUE(few_blocks);
+}
+
 TEST(Conservation, EveryKernelOfOneGraphLaunchHasTheCallOfTheLaunch) {
   size_t in_graphs = 0;
   for (const Process& process : fixture_measurement().processes) {

@@ -16,9 +16,15 @@ using fathom::testing::fixture;
 using fathom::testing::Pair;
 
 /// Kinds that an optimizer exists for; the samples also hold some that will get one.
-const std::set<std::string> kKinds = {
-    "strength-reduction",           "loop-unrolling", "code-reordering", "warp-balance",
-    "memory-transaction-reduction", "block-increase", "thread-increase"};
+const std::set<std::string> kKinds = {"strength-reduction",
+                                      "loop-unrolling",
+                                      "code-reordering",
+                                      "warp-balance",
+                                      "memory-transaction-reduction",
+                                      "block-increase",
+                                      "thread-increase",
+                                      "register-reuse",
+                                      "function-inlining"};
 
 std::vector<Pair> supported_pairs() {
   std::vector<Pair> result;
