@@ -186,8 +186,8 @@ GpuArchitecture architecture_of(const ElfFile& elf) {
   const bool moved = elf.abi_version() >= 8;
   GpuArchitecture architecture;
   architecture.compute = moved ? elf.flags() >> 8 & 0xff : elf.flags() & 0xff;
-  bool specific = elf.flags() & (moved ? 0x8 : 0x800);
-  if (architecture.compute >= 90) specific = specific || arch_specific(elf);
+  const bool specific =
+      architecture.compute >= 90 && (elf.flags() & (moved ? 0x8 : 0x800) || arch_specific(elf));
   architecture.name = format("sm_%u%s", architecture.compute, specific ? "a" : "");
   return architecture;
 }
