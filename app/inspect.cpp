@@ -48,7 +48,7 @@ class Inspection {
   int run(const GpuImages& found) {
     if (std::optional<Error> error = select(found)) return fail(*error);
     if (!write(head())) return written_;
-    if (view_ == View::list || no_code()) {
+    if (view_ == View::list || with_code_ == 0) {
       for (const GpuImage* image : selected_)
         if (!write_item(arguments_.json ? item(json_of(*image)) : image_line(*image)))
           return written_;
@@ -69,6 +69,8 @@ class Inspection {
       ++archs[image.arch];
       if (arguments_.arch.empty() || image.arch == arguments_.arch) selected_.push_back(&image);
     }
+    with_code_ = std::count_if(selected_.begin(), selected_.end(),
+                               [](const GpuImage* image) { return has_code(*image); });
     if (!selected_.empty()) return std::nullopt;
     if (found.images.empty()) {
       const bool damaged = !found.problems.empty();
@@ -83,11 +85,6 @@ class Inspection {
                  arguments_.file, "there is code for " + join(names, ", ")};
   }
 
-  bool no_code() const {
-    return std::none_of(selected_.begin(), selected_.end(),
-                        [](const GpuImage* image) { return has_code(*image); });
-  }
-
   bool decode_all() {
     Progress progress;
     make_in_order(
@@ -100,11 +97,7 @@ class Inspection {
   }
 
   /// Several images keep the cores busy by themselves.
-  size_t threads_in_image() const {
-    const auto images = std::count_if(selected_.begin(), selected_.end(),
-                                      [](const GpuImage* image) { return has_code(*image); });
-    return images == 1 ? threads_ : 1;
-  }
+  size_t threads_in_image() const { return with_code_ == 1 ? threads_ : 1; }
 
   /// Runs on any thread.
   Part make_part(const GpuImage& image) const {
@@ -176,7 +169,7 @@ class Inspection {
 
   std::string head() const {
     if (arguments_.json)
-      return "{\"file\": " + item(Json(arguments_.file)) +
+      return "{\"schema_version\": 1,\n\"file\": " + item(Json(arguments_.file)) +
              ",\n\"decoder\": " + item(Json(decoder_.name)) + ",\n\"images\": [\n";
     return view_ == View::graph ? "digraph {\n  node [shape=box, fontname=monospace];\n" : "";
   }
@@ -213,7 +206,7 @@ class Inspection {
     if (first_error_)
       std::fprintf(stderr, "fathom: %zu of %zu images could not be read; the first: %s\n", failed_,
                    selected_.size(), printable(first_error_->message()).c_str());
-    if (asked_for_code && no_code())
+    if (asked_for_code && with_code_ == 0)
       return fail({ErrorKind::cannot_answer, "there is no machine code in these images",
                    arguments_.file, "PTX and IR become it when the program is linked or run"});
     if (asked_for_code && !arguments_.function.empty() && total_.functions == 0)
@@ -231,6 +224,7 @@ class Inspection {
   const size_t threads_ = std::max(1u, std::thread::hardware_concurrency());
   Style style_;
   std::vector<const GpuImage*> selected_;
+  size_t with_code_ = 0;  ///< of those
   CodeCounts total_;
   size_t failed_ = 0, items_ = 0;
   std::optional<Error> first_error_;

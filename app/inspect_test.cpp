@@ -177,6 +177,23 @@ TEST_F(Inspect, JsonListsWhatTheTextLists) {
   EXPECT_EQ(json["total"]["images"], 1);
 }
 
+TEST_F(Inspect, JsonIsValidByItsSchema) {
+  const bool decodes = find_nvdisasm().has_value();
+  for (const char* view : {"--list", "--summary", "--disassemble", "--cfg"}) {
+    if (!decodes && std::string(view) != "--list") continue;
+    const std::string file = folder_.path() + "/inspect.json";
+    Outcome outcome = run(std::string(view) + " --json --decoder nvdisasm fatbin/lz4.fatbin");
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    ASSERT_TRUE(write_file(file, outcome.out).ok());
+    const std::string judge = "python3 " FATHOM_SOURCE_DIR "/tests/validate_json.py ";
+    int status = std::system(
+        (judge + FATHOM_SOURCE_DIR "/docs/schemas/inspect.schema.json " + file).c_str());
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    if (code == 77 || code == 127) GTEST_SKIP() << "python3 with jsonschema is not installed";
+    EXPECT_EQ(code, 0) << view;
+  }
+}
+
 TEST_F(Inspect, OneLineSaysWhatIsWrong) {
   expect_error("absent", 3, "absent");
   expect_error("fatbin", 3, "is a directory");

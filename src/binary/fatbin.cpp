@@ -20,6 +20,7 @@ ImageKind kind_of(uint16_t number) {
     case 64:
       return ImageKind::ptx;  // 64: relocatable
     case 2:
+    case 16:  // cuobjdump counts both as ELF
       return ImageKind::cubin;
     case 8:
       return ImageKind::nvvm;
