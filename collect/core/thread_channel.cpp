@@ -105,4 +105,10 @@ void ThreadChannel::record_call(uint32_t correlation, record::ApiKind kind, uint
   busy_ = false;
 }
 
+void ThreadChannel::record_wait(const record::Synchronization& wait) {
+  if (!Session::get().active()) return;
+  Locked locked(lock_);
+  file_.add(record::ChunkType::synchronization, wait);
+}
+
 }  // namespace fathom::collect

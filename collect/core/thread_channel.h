@@ -21,6 +21,8 @@ class ThreadChannel {
 
   /// Records a call into a GPU runtime together with the stack that it came from.
   void record_call(uint32_t correlation, record::ApiKind kind, uint32_t context, uint64_t time_ns);
+  /// Records how long this thread waited for the GPU.
+  void record_wait(const record::Synchronization& wait);
 
  private:
   ThreadChannel() = default;

@@ -88,8 +88,6 @@ void Activities::encode(const CUpti_Activity& record) {
       return encode_memory_set(record);
     case CUPTI_ACTIVITY_KIND_MEMORY2:
       return encode_memory(record);
-    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-      return encode_synchronization(record);
     case CUPTI_ACTIVITY_KIND_DEVICE: {
       Locked locked(lock_);
       announced_.push_back(as<CUpti_ActivityDevice5>(record));
@@ -155,13 +153,6 @@ void Activities::encode_memory(const CUpti_Activity& record) {
                   record::MemoryOperation{in.timestamp, in.bytes, in.address, in.correlationId,
                                           in.deviceId, in.contextId, in.streamId,
                                           static_cast<uint32_t>(in.memoryKind), release ? 1u : 0u});
-}
-
-void Activities::encode_synchronization(const CUpti_Activity& record) {
-  const auto& in = as<CUpti_ActivitySynchronization2>(record);
-  file_.out().add(ChunkType::synchronization,
-                  record::Synchronization{in.start, in.end, in.correlationId, in.contextId,
-                                          in.streamId, static_cast<uint32_t>(in.type)});
 }
 
 void Activities::write_devices() {

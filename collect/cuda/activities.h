@@ -35,7 +35,6 @@ class Activities {
   void encode_peer_copy(const CUpti_Activity& record);
   void encode_memory_set(const CUpti_Activity& record);
   void encode_memory(const CUpti_Activity& record);
-  void encode_synchronization(const CUpti_Activity& record);
 
   const CuptiTable& cupti_;
   GpuFile& file_;

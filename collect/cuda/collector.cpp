@@ -42,11 +42,12 @@ class Inside {
   int errno_;
 };
 
+// Waiting is timed by the calls themselves: CUPTI's own records of it make each launch of a kernel
+// slower by some 0.4 microseconds (measured on an H200), even where nobody waits.
 constexpr CUpti_ActivityKind kKinds[] = {
-    CUPTI_ACTIVITY_KIND_DEVICE,          CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-    CUPTI_ACTIVITY_KIND_MEMCPY,          CUPTI_ACTIVITY_KIND_MEMCPY2,
-    CUPTI_ACTIVITY_KIND_MEMSET,          CUPTI_ACTIVITY_KIND_MEMORY2,
-    CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
+    CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+    CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
+    CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_MEMORY2,
 };
 
 constexpr CUpti_CallbackIdResource kResources[] = {
@@ -181,10 +182,27 @@ void Collector::on_call(CUpti_CallbackId id, const CUpti_CallbackData& call) {
     enters ? sampling_.begin_loading() : sampling_.end_loading();
     return;
   }
-  if (!enters) return;
-  if (auto* channel = ThreadChannel::of_this_thread())
-    channel->record_call(call.correlationId, static_cast<record::ApiKind>(watch), call.contextUid,
-                         gpu_time());
+  if (!enters && !is_wait(watch)) return;
+  auto* channel = ThreadChannel::of_this_thread();
+  if (channel == nullptr) return;
+  const uint64_t now = gpu_time();
+  if (!enters) return on_wait_end(watch, call, now, *channel);
+  channel->record_call(call.correlationId, kind_of(watch), call.contextUid, now);
+  if (is_wait(watch) && call.correlationData != nullptr) *call.correlationData = now;
+}
+
+/// CUPTI keeps a word for us from the start of a call to its end: the time of its start.
+void Collector::on_wait_end(uint8_t watch, const CUpti_CallbackData& call, uint64_t now,
+                            ThreadChannel& channel) {
+  if (call.correlationData == nullptr || *call.correlationData == 0) return;
+  uint32_t stream = record::kNone;
+  if (names_stream(watch) && call.functionParams != nullptr) {
+    const auto handle = *static_cast<const CUstream*>(call.functionParams);
+    if (cupti_.cuptiGetStreamIdEx(call.context, handle, 0, &stream) != CUPTI_SUCCESS)
+      stream = record::kNone;
+  }
+  channel.record_wait({*call.correlationData, now, call.correlationId, call.contextUid, stream,
+                       static_cast<uint32_t>(watch - kWaits)});
 }
 
 void Collector::on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/thread_channel.h"
 #include "cuda/activities.h"
 #include "cuda/cupti_table.h"
 #include "cuda/gpu_file.h"
@@ -46,6 +47,8 @@ class Collector {
   static void CUPTIAPI on_buffer_full(CUcontext context, uint32_t stream, uint8_t* buffer,
                                       size_t size, size_t valid);
   void on_call(CUpti_CallbackId id, const CUpti_CallbackData& call);
+  void on_wait_end(uint8_t watch, const CUpti_CallbackData& call, uint64_t now,
+                   ThreadChannel& channel);
   void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource);
   void on_context(CUcontext context);
 

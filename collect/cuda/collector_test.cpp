@@ -47,6 +47,7 @@ struct Recording {
   std::vector<TextRecord<Device>> devices;
   std::vector<CallPathNode> nodes;  ///< of the last thread file, by id
   std::vector<ApiCall> calls;       ///< of all threads
+  std::vector<Synchronization> waits;
   std::vector<Kernel> kernels;
   std::vector<PcSample> samples;
   std::vector<SamplingSummary> summaries;
@@ -76,6 +77,8 @@ struct Recording {
       const TestFile file = read_chunks(folder + "/" + name);
       left_over += file.left_over;
       nodes = records<CallPathNode>(file, ChunkType::call_path_node);
+      for (const auto& wait : records<Synchronization>(file, ChunkType::synchronization))
+        waits.push_back(wait);
       for (const auto& call : records<ApiCall>(file, ChunkType::api_call)) calls.push_back(call);
     }
   }
@@ -187,9 +190,15 @@ TEST_F(CollectorTest, RecordsEachKindOfOperationWithItsCall) {
   ASSERT_EQ(memory.size(), 1u);
   EXPECT_EQ(memory[0].address, 0x1000u);
   EXPECT_EQ(memory[0].is_release, 0u);
-  const auto waits = records<Synchronization>(got.gpu, ChunkType::synchronization);
-  ASSERT_EQ(waits.size(), 1u);
-  EXPECT_EQ(waits[0].kind, 4u);
+  ASSERT_EQ(got.waits.size(), 1u);
+  EXPECT_EQ(got.waits[0].kind, 4u);
+  EXPECT_GE(got.waits[0].end_ns, got.waits[0].start_ns);
+  const auto call = std::find_if(got.calls.begin(), got.calls.end(), [](const ApiCall& one) {
+    return one.kind == ApiKind::synchronize;
+  });
+  ASSERT_NE(call, got.calls.end());
+  EXPECT_EQ(got.waits[0].correlation, call->correlation);
+  EXPECT_EQ(got.waits[0].start_ns, call->gpu_time_ns);
 }
 
 TEST_F(CollectorTest, KernelsOfAGraphShareTheLaunchsCorrelation) {

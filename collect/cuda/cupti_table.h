@@ -22,6 +22,7 @@ namespace fathom::collect::cuda {
   X(cuptiGetTimestamp)                 \
   X(cuptiGetContextId)                 \
   X(cuptiGetDeviceId)                  \
+  X(cuptiGetStreamIdEx)                \
   X(cuptiActivityEnable)               \
   X(cuptiActivityRegisterCallbacks)    \
   X(cuptiActivityGetNextRecord)        \

@@ -1,18 +1,19 @@
 #pragma once
-// The files of a measurement directory: plain records in checked chunks. This header (and chunk.h
-// beside it) is the only thing that collectors and the analysis share. Little-endian,
-// x86-64/AArch64.
+// clang-format off
+// The files of a measurement directory: plain records in checked chunks. This folder is the only
+// thing that collectors and the analysis share. Little-endian.
 //
-//   DIR/run.fathom                        written by `fathom record`: RunStart, Symbols*, RunEnd
-//   DIR/<host>-<pid>-<start>/process.fathom   ProcessStart, LoadModule*, Device*, GpuBinary*,
-//   Message*, ProcessEnd DIR/<host>-<pid>-<start>/thread-<tid>.fathom   CallPathNode*, ApiCall* of
-//   one application thread DIR/<host>-<pid>-<start>/gpu.fathom     Kernel*, Copy*, ..., PcSample*:
-//   the collector's own thread DIR/gpubins/<sha256>.cubin              each loaded GPU binary once,
-//   verified by its name DIR/gpubins/<sha256>.fathom             optional: Disassembly of that
-//   binary
+//   DIR/run.fathom                      written by `fathom record`: RunStart, Symbol*, RunEnd
+//   DIR/<host>-<pid>-<start>/           one process:
+//       process.fathom                  ProcessStart, LoadModule*, Device*, GpuContext*, GpuBinary*, Message*, ProcessEnd
+//       thread-<tid>.fathom             CallPathNode*, ApiCall*, Synchronization* of one thread of the program
+//       gpu.fathom                      Kernel*, Copy*, ..., PcSample*: the collector's own thread
+//   DIR/gpubins/<sha256>.cubin          each loaded GPU binary once, verified by its name
+//   DIR/gpubins/<sha256>.fathom         optional: the Disassembly of that binary
 //
 // A file is a sequence of chunks and nothing else. A chunk holds records of one type, back to back.
 // Every whole chunk of a cut file can be read.
+// clang-format on
 
 #include <cstdint>
 #include <type_traits>

@@ -90,8 +90,6 @@ size_t size_of(CUpti_ActivityKind kind) {
       return sizeof(CUpti_ActivityMemset4);
     case CUPTI_ACTIVITY_KIND_MEMORY2:
       return sizeof(CUpti_ActivityMemory4);
-    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-      return sizeof(CUpti_ActivitySynchronization2);
     case CUPTI_ACTIVITY_KIND_DEVICE:
       return sizeof(CUpti_ActivityDevice5);
     default:
@@ -143,6 +141,9 @@ void call_back(void* context, uint32_t function, CUpti_ApiCallbackSite site, uin
   data.context = static_cast<CUcontext>(context);
   data.contextUid = context_of(context).id;
   data.correlationId = correlation;
+  static thread_local uint64_t kept = 0;  // between the two sites of a call
+  if (site == CUPTI_API_ENTER) kept = 0;
+  data.correlationData = &kept;
   {
     std::lock_guard guard(s.lock);
     if (s.callback == nullptr || s.calls.count(function) == 0) return;
@@ -311,13 +312,6 @@ FAKE uint32_t fake_allocate(void* context, uint64_t bytes) {
 FAKE uint32_t fake_synchronize(void* context) {
   const uint32_t id = ++state().correlation;
   call_back(context, kSynchronize, CUPTI_API_ENTER, id);
-  CUpti_ActivitySynchronization2 wait{};
-  wait.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
-  wait.type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE;
-  wait.start = now(), wait.end = wait.start + 10;
-  wait.correlationId = id;
-  wait.streamId = 0xffffffffu;
-  deposit(wait);
   call_back(context, kSynchronize, CUPTI_API_EXIT, id);
   return id;
 }
@@ -501,5 +495,10 @@ FAKE CUptiResult cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallReasonsP
     params->stallReasonIndex[i] = i;
     std::strcpy(params->stallReasons[i], names[i]);
   }
+  return CUPTI_SUCCESS;
+}
+
+FAKE CUptiResult cuptiGetStreamIdEx(CUcontext, CUstream, uint8_t, uint32_t* id) {
+  *id = 7;
   return CUPTI_SUCCESS;
 }
