@@ -9,7 +9,8 @@ The cubins only say which opcodes exist and where to start: one word of each sha
 1. Each other bit is flipped alone. Bits that change the number of a register together are a register field, bits that
    change a number are a literal; the rest choose modifiers and operands, or do nothing, or are fixed.
 2. Pairs of choosing bits are flipped together. Bits whose effects do not add up belong to one group; so do facts that
-   nvdisasm's text depends on: "this register is RZ" (written R24), "this literal is 0" (Z0), 1 (O0), a power of 2 (W0).
+   nvdisasm's text depends on: "this register is RZ" (written R24), "this literal is 0" (Z0), 1 (O0),
+   65536 (H0), another power of 2 (W0).
 3. Every value of a group is asked. Its text, cut into pieces, becomes the group's rows; a value that nvdisasm rejects has none.
 4. Pairs of rows of different groups are tried at random. Groups that interfere are merged, and 3 is done again.
 5. The entry is compared with every shape of the opcode. Shapes that differ start entries of their own, which come first
@@ -38,6 +39,7 @@ MARKS = {16: 8, 24: 16, 32: 24, 64: 32, 81: 1, 84: 2, 87: 3, 77: 4}
 KEPT = ((1 << 105) - 1) & ~0xf000
 NEUTRAL = 7 << 12 | 0x000fc000 << 96
 MOST_ATOMS = 10
+SPECIAL = {'Z': 0, 'O': 1, 'W': 16, 'H': 0x10000}
 MOST_ENTRIES = 12
 
 
@@ -250,17 +252,10 @@ class Entry:
                 if not taken & set(span) and all(self.flips[b] == self.text for b in span):
                     self.fields[start] = ('?' + file, width)
                     taken |= set(span)
-        self.marks = {}
-        spare = {'R': iter((40, 48, 56, 4, 12, 20, 28, 36, 44, 52, 60)), 'P': iter((5, 6, 0))}
+        self.choose_marks()
         marked = self.base
-        for start, (file, width) in sorted(self.fields.items()):
-            mark = MARKS.get(start) if width > 3 or start > 64 else None
-            if mark is None or (width == 3) != (start in STANDARD['P']):
-                mark = next(spare[file[-1]], None)
-            if mark is None:
-                continue
-            self.marks[start] = mark
-            marked = put(marked, start, width, mark)
+        for start, mark in self.marks.items():
+            marked = put(marked, start, self.fields[start][1], mark)
         text, = yield [marked]
         if text is None:  # one at a time, those that may
             marks, marked = self.marks, self.base
@@ -275,6 +270,25 @@ class Entry:
         self.fields = {s: f for s, f in self.fields.items() if s in self.marks}
         self.base = marked
         yield from self.look()
+
+    def choose_marks(self):
+        """Numbers for the fields that no other register in the text has."""
+        visible = [(f, field(self.base, s, w), w) for s, (f, w) in self.fields.items() if f[0] != '?']
+        names = collections.Counter(register_name(*v) for v in visible)
+        strange = {(m[0][-1], int(m[1])) for o in cut(self.text)[2] for m in REG.findall(o)
+                   if m[1].isdigit() and ''.join(m) not in names}
+        spare = {'R': [40, 48, 56, 4, 12, 20, 28, 36, 44, 52, 60], 'P': [1, 2, 3, 4, 5, 6, 0]}
+        self.marks = {}
+        for hidden in (False, True):
+            for start, (file, width) in sorted(self.fields.items()):
+                if (file[0] == '?') != hidden:
+                    continue
+                kind = 'R' if width > 3 else 'P'
+                choices = ([MARKS[start]] if start in MARKS and start in STANDARD[kind] else []) + spare[kind]
+                used = {m for s, m in self.marks.items() if (self.fields[s][1] > 3) == (kind == 'R')}
+                mark = next((c for c in choices if c not in used and (kind, c) not in strange), None)
+                if mark is not None:
+                    self.marks[start] = mark
 
     def find_literals(self):
         slots = collections.defaultdict(list)
@@ -326,10 +340,10 @@ class Entry:
         self.atoms = [b for b in self.bits() if b not in covered]
         self.atoms += ['R%d' % s for s, (f, _) in self.fields.items() if f[0] != '?']
         for k, (_, _, (operand, _), _) in enumerate(self.literals):
-            if '[' in cut(self.text)[2][operand]:
+            if '[' in cut(self.text)[2][operand] or self.opcode & 0x1e0 == 0x140:
                 self.atoms.append('Z%d' % k)
             elif 'IMAD' in self.text and len(self.literals[k][1]) >= 16:
-                self.atoms += ['O%d' % k, 'W%d' % k]
+                self.atoms += ['%s%d' % (x, k) for x in SPECIAL]
         return
         yield
 
@@ -350,11 +364,11 @@ class Entry:
                 width = self.fields[start][1]
                 word = put(word, start, width, (1 << width) - 1)
         for a in atoms:
-            if isinstance(a, str) and a[0] in 'ZOW':
+            if isinstance(a, str) and a[0] in SPECIAL:
                 k = int(a[1:])
-                if 'O%d' % k in atoms and 'W%d' % k in atoms:
+                if sum('%s%d' % (x, k) in atoms for x in SPECIAL) > 1:
                     return None
-                word = self.literal_word(word, k, {'Z': 0, 'O': 1, 'W': 16}[a[0]])
+                word = self.literal_word(word, k, SPECIAL[a[0]])
         return word
 
     def template(self, text):
@@ -380,7 +394,7 @@ class Entry:
 
     def with_defaults(self, tokens, atoms):
         starts = {int(a[1:]) for a in atoms if isinstance(a, str) and a[0] == 'R'}
-        special = {int(a[1:]): {'Z': 0, 'O': 1, 'W': 16}[a[0]] for a in atoms if isinstance(a, str) and a[0] in 'ZOW'}
+        special = {int(a[1:]): SPECIAL[a[0]] for a in atoms if isinstance(a, str) and a[0] in SPECIAL}
         if not starts and not special:
             return tuple(tokens)
 
@@ -459,8 +473,8 @@ class Entry:
             return int(field(word, at, width) == (1 << width) - 1)
         v = self.literal_value(at, word)
         if atom[0] == 'W':
-            return int(v > 1 and v & v - 1 == 0)
-        return int(v == (0 if atom[0] == 'Z' else 1))
+            return int(v > 1 and v != SPECIAL['H'] and v & v - 1 == 0)
+        return int(v == SPECIAL[atom[0]])
 
     def enumerate(self):
         asked = []

@@ -190,6 +190,25 @@ void add_registers(const RegisterSpan& span, std::vector<Register>& registers) {
     registers.push_back({span.first.file, static_cast<uint8_t>(span.first.index + i)});
 }
 
+void add_barriers(Instruction& out) {
+  auto barrier = [](uint8_t index) { return Register{RegisterFile::barrier, index}; };
+  if (out.control.write_barrier < 6) out.defs.push_back(barrier(out.control.write_barrier));
+  if (out.control.read_barrier < 6) out.defs.push_back(barrier(out.control.read_barrier));
+  for (uint8_t i = 0; i < 6; ++i)
+    if (out.control.wait_mask >> i & 1) out.uses.push_back(barrier(i));
+  sort_registers(out.defs);
+  sort_registers(out.uses);
+}
+
+void drop_padding(std::vector<Instruction>& instructions) {
+  size_t kept = instructions.size();
+  while (kept > 1 && instructions[kept - 1].opcode == "NOP") --kept;
+  const bool padding = kept < instructions.size() &&
+                       instructions[kept - 1].flow == Flow::branch &&
+                       instructions[kept - 1].target == instructions[kept - 1].offset;
+  if (padding) instructions.resize(kept);
+}
+
 void sort_registers(std::vector<Register>& registers) {
   std::sort(registers.begin(), registers.end());
   registers.erase(std::unique(registers.begin(), registers.end()), registers.end());

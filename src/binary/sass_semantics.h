@@ -8,6 +8,8 @@
 
 namespace fathom {
 
+inline constexpr uint64_t kInstructionSize = 16;
+
 /// Registers that an operand names: consecutive ones from `first` on.
 struct RegisterSpan {
   /// Of `position`: the operand means registers that the text does not name (PR).
@@ -48,6 +50,12 @@ std::optional<unsigned> hidden_descriptor(uint64_t high, OpClass op_class, Memor
 /// Memory operations of sm_80 to sm_89 have a descriptor in two uniform registers that nvdisasm
 /// does not print (later ones print desc[UR4]); adds it from the instruction's words.
 void add_hidden_descriptor(uint64_t low, uint64_t high, Instruction& instruction);
+
+/// Adds what the control field defines and waits for; sorts defs and uses.
+void add_barriers(Instruction& instruction);
+
+/// Compilers fill up a section with NOPs behind the branch to itself that ends the code.
+void drop_padding(std::vector<Instruction>& instructions);
 
 /// Sorts registers and removes doubles, as Instruction::defs and uses promise.
 void sort_registers(std::vector<Register>& registers);
