@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Learns src/binary/data/sass.txt, the table of the native SASS decoder, from nvdisasm.
+"""Learns src/binary/data/sass.table, the table of the native SASS decoder, from nvdisasm.
 
     scripts/learn_sass.py OUTPUT NVDISASM[,NVDISASM...] CUBIN...
 
@@ -26,131 +26,25 @@ import multiprocessing
 import random
 import re
 import struct
-import subprocess
 import sys
-import tempfile
 
-REG = re.compile(r'(?<![\w.])(U?[RP])(\d+|Z|T)(?!\w)')
-LIT = re.compile(r'(?<![\w.])[+-]?(?:0x[0-9a-f]+|INF|QNAN|SNAN|\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?![\w])')
-LINE = re.compile(r'^\s*/\*([0-9a-f]{4,})\*/\s+(.*?)\s*;?\s*$')
-ILLEGAL = re.compile(r'at address (0x[0-9a-f]+)')
+from sass_oracle import LIT, REG, Oracle, cut, field, literals, put, register_name, registers, skeleton
+
 STANDARD = {'R': (16, 24, 32, 64), 'P': (81, 84, 87, 77)}
 MARKS = {16: 8, 24: 16, 32: 24, 64: 32, 81: 1, 84: 2, 87: 3, 77: 4}
 KEPT = ((1 << 105) - 1) & ~0xf000
 NEUTRAL = 7 << 12 | 0x000fc000 << 96
-MOST_ATOMS = 10
+MOST_ATOMS = 11
 SPECIAL = {'Z': 0, 'O': 1, 'W': 16, 'H': 0x10000}
 MOST_ENTRIES = 12
 
 
-def field(word, start, width):
-    return word >> start & ((1 << width) - 1)
-
-
-def put(word, start, width, value):
-    mask = ((1 << width) - 1) << start
-    return word & ~mask | value << start
-
-
-class Oracle:
-    """nvdisasm for raw words of one architecture."""
-
-    def __init__(self, program, arch):
-        self.program, self.arch, self.known = program, arch, {}
-        self.asked = 0
-
-    def run(self, words, base=0):
-        with tempfile.NamedTemporaryFile(suffix='.bin') as file:
-            file.write(b''.join(struct.pack('<QQ', w & (1 << 64) - 1, w >> 64) for w in words))
-            file.flush()
-            done = subprocess.run([self.program, '-base', hex(base), '-b', self.arch, file.name], capture_output=True, text=True)
-        return done.stdout, done.stderr
-
-    def ask(self, words):
-        new = list(dict.fromkeys(w for w in words if w not in self.known))
-        for start in range(0, len(new), 200000):
-            self.ask_new(new[start:start + 200000])
-        return [self.known[w] for w in words]
-
-    def ask_new(self, words):
-        self.asked += len(words)
-        nop = 0x7918 | 0x000fc000 << 96
-        out, errors = self.run(words)
-        bad = {int(a, 16) // 16 for a in ILLEGAL.findall(errors)}
-        if bad:
-            out, errors = self.run([nop if i in bad else w for i, w in enumerate(words)])
-            if ILLEGAL.search(errors):
-                raise RuntimeError('nvdisasm changed its mind')
-        moved = []
-        for w in words:
-            self.known[w] = None
-        for line in out.splitlines():
-            m = LINE.match(line)
-            if m:
-                i = int(m.group(1), 16) // 16
-                if i not in bad:
-                    self.known[words[i]] = m.group(2)
-                    if words[i] & 0x1e0 == 0x140:
-                        moved.append((i, words[i]))
-        if moved:
-            self.find_relative(moved)
-
-    def find_relative(self, moved):
-        """Writes numbers that depend on the instruction's address as @ and the distance from its end."""
-        base = 1 << 20
-        out, _ = self.run([w for _, w in moved], base)
-        for line in out.splitlines():
-            m = LINE.match(line)
-            if not m:
-                continue
-            there = int(m.group(1), 16)
-            i, word = moved[(there - base) // 16]
-            before = self.known[word]
-            spans = list(zip(LIT.finditer(before), LIT.finditer(m.group(2))))
-            for x, y in reversed(spans):
-                if '0x' in x.group(0) and '0x' in y.group(0):
-                    distance = int(x.group(0), 16) - 16 * (i + 1)
-                    if distance == int(y.group(0), 16) - there - 16 and '0x' in x.group(0) and x.group(0) != y.group(0):
-                        before = before[:x.start()] + '@' + hex(distance) + before[x.end():]
-            self.known[word] = before
-
-
-def cut(text):
-    """Guard, modifiers (the name first), operands."""
-    guard = ''
-    if text.startswith('@'):
-        guard, text = text.split(None, 1)
-    name, _, rest = text.partition(' ')
-    operands, depth, current = [], 0, ''
-    for c in rest.strip():
-        depth += c in '[(' and 1 or 0
-        depth -= c in '])' and 1 or 0
-        if c == ',' and depth == 0:
-            operands.append(current.strip())
-            current = ''
-        else:
-            current += c
-    if current.strip():
-        operands.append(current.strip())
-    return guard, tuple(name.split('.')), tuple(operands)
-
-
-def skeleton(text):
-    _, mods, ops = cut(text)
-    return mods, tuple(LIT.sub('#', o) for o in ops)
-
-
-def literals(text):
-    return [(i, k, m.group(0)) for i, o in enumerate(cut(text)[2]) for k, m in enumerate(LIT.finditer(o))]
-
-
-def registers(text):
-    return collections.Counter(a + b for o in cut(text)[2] for a, b in REG.findall(o))
-
-
-def register_name(file, value, width):
-    last = (1 << width) - 1
-    return file + (('T' if 'P' in file else 'Z') if value == last else str(value))
+def align(a, b):
+    """Pairs of positions that hold the same; place by place where that is as good."""
+    match = difflib.SequenceMatcher(None, a, b, autojunk=False)
+    pairs = [(i + k, j + k) for i, j, n in match.get_matching_blocks() for k in range(n)]
+    same = [(i, i) for i in range(min(len(a), len(b))) if a[i] == b[i]]
+    return same if len(a) == len(b) and len(same) >= len(pairs) else pairs
 
 
 class Group:
@@ -291,6 +185,12 @@ class Entry:
                     self.marks[start] = mark
 
     def find_literals(self):
+        """Twice: a bit that is a literal's only one makes it 0, which may look different."""
+        for _ in range(2):
+            self.literals = []
+            yield from self.find_literals_once()
+
+    def find_literals_once(self):
         slots = collections.defaultdict(list)
         here, values = skeleton(self.text), literals(self.text)
         covered = {b for s, (_, w) in self.fields.items() for b in range(s, s + w)}
@@ -340,7 +240,8 @@ class Entry:
         self.atoms = [b for b in self.bits() if b not in covered]
         self.atoms += ['R%d' % s for s, (f, _) in self.fields.items() if f[0] != '?']
         for k, (_, _, (operand, _), _) in enumerate(self.literals):
-            if '[' in cut(self.text)[2][operand] or self.opcode & 0x1e0 == 0x140:
+            alone = LIT.fullmatch(cut(self.text)[2][operand])
+            if '[' in cut(self.text)[2][operand] or self.opcode & 0x1e0 == 0x140 and not alone:
                 self.atoms.append('Z%d' % k)
             elif 'IMAD' in self.text and len(self.literals[k][1]) >= 16:
                 self.atoms += ['%s%d' % (x, k) for x in SPECIAL]
@@ -371,12 +272,14 @@ class Entry:
                 word = self.literal_word(word, k, SPECIAL[a[0]])
         return word
 
-    def template(self, text):
+    def template(self, text, fixed=()):
+        """`fixed`: which of the registers in the text do not follow a field, counted."""
         _, mods, ops = cut(text)
+        seen = itertools.count()
         marks = {(width > 3, self.marks[s]): s for s, (_, width) in self.fields.items()}
 
         def register(m):
-            if m.group(2).isdigit():
+            if next(seen) not in fixed and m.group(2).isdigit():
                 start = marks.get(('R' in m.group(1), int(m.group(2))))
                 if start is not None:
                     return '{%s%d}' % (m.group(1), start)
@@ -487,9 +390,13 @@ class Entry:
                 values.add((0,) * n)
                 for i, j in itertools.combinations_with_replacement(range(n), 2):
                     values.add(tuple(int(k in (i, j)) for k in range(n)))
-                for v in list(values)[:300]:
+                chance, known = random.Random(n), sorted(values)
+                for v in known[:300]:
                     for i in range(n):
                         values.add(v[:i] + (1 - v[i],) + v[i + 1:])
+                for _ in range(3000):
+                    x, y = chance.choice(known), chance.choice(known)
+                    values.add(tuple(chance.choice(z) for z in zip(x, y)))
             for v in sorted(values):
                 w = self.apply([a for a, on in zip(g.atoms, v) if on])
                 if w is not None:
@@ -497,9 +404,39 @@ class Entry:
         texts = yield [w for _, _, w in asked]
         for g in self.groups:
             g.rows = {}
-        for (g, v, _), t in zip(asked, texts):
+        fixed = yield from self.coincidences([(w, t) for (_, _, w), t in zip(asked, texts) if t is not None])
+        for (g, v, w), t in zip(asked, texts):
             if t is not None:
-                g.rows[v] = self.template(t)
+                g.rows[v] = self.template(t, fixed.get(w, ()))
+
+    def coincidences(self, answers):
+        """Registers that only look like a field's because their number is its mark: they stay when it changes."""
+        pattern = re.compile(r'\{(?:U?[RP])(\d+)\}')
+        usual = collections.Counter(pattern.findall(str(self.template(self.text))))
+        checks = []
+        for word, text in answers:
+            now = collections.Counter(pattern.findall(str(self.template(text))))
+            for start in now - usual:
+                width = self.fields[int(start)][1]
+                checks.append((word, text, put(word, int(start), width, 59 if width > 3 else self.marks[int(start)] ^ 7)))
+        other = yield [w for _, _, w in checks]
+        fixed = collections.defaultdict(set)
+        moved = collections.defaultdict(set)
+        for (word, text, _), t in zip(checks, other):
+            if t is None:
+                continue
+            before = REG.findall(' '.join(cut(text)[2]))
+            after = REG.findall(' '.join(cut(t)[2]))
+            for i, (x, y) in enumerate(zip(before, after)):
+                if x != y:
+                    moved[word].add(i)
+        marks = {(width > 3, self.marks[s]): s for s, (_, width) in self.fields.items()}
+        for (word, text, changed) in checks:
+            for i, (file, n) in enumerate(REG.findall(' '.join(cut(text)[2]))):
+                start = marks.get(('R' in file, int(n))) if n.isdigit() else None
+                if start is not None and field(word ^ changed, start, self.fields[start][1]) and i not in moved[word]:
+                    fixed[word].add(i)
+        return fixed
 
     def build(self):
         """Cuts texts into pieces that belong to groups, and puts the pieces in order."""
@@ -513,11 +450,10 @@ class Entry:
                     on = [a for a, x in zip(g.atoms, v) if x]
                     for which in (0, 1):
                         plain = self.with_defaults(base[which], on)
-                        match = difflib.SequenceMatcher(None, plain, row[which], autojunk=False)
-                        for tag, i, j, _, _ in match.get_opcodes():
-                            for at in range(i, j) if tag in ('replace', 'delete') else ():
-                                if owner[which].setdefault(at, g) is not g:
-                                    conflict = (g, owner[which][at])
+                        kept = {i for i, _ in align(plain, row[which])}
+                        for at in range(len(plain)):
+                            if at not in kept and owner[which].setdefault(at, g) is not g:
+                                conflict = (g, owner[which][at])
             if not conflict:
                 break
             self.merge(*conflict)
@@ -531,11 +467,7 @@ class Entry:
                 for v, row in g.rows.items():
                     on = [a for a, x in zip(g.atoms, v) if x]
                     plain = self.with_defaults(base[which], on)
-                    match = difflib.SequenceMatcher(None, plain, row[which], autojunk=False)
-                    anchor = {}
-                    for i, j, n in match.get_matching_blocks():
-                        for k in range(n):
-                            anchor[j + k] = i + k
+                    anchor = {j: i for i, j in align(plain, row[which])}
                     gap, pieces = 0, {}
                     for j, token in enumerate(row[which]):
                         if j in anchor and owner[which].get(anchor[j]) is not g:
@@ -594,11 +526,9 @@ class Entry:
         for (a, b, choice), w, t in zip(trials, words, texts):
             if w is None or t is None:
                 continue
-            on = [x for g in (a, b) for x, bit in zip(g.atoms, choice[g]) if bit]
-            got = self.template(t)
+            rendered, got = self.render(self.compose(choice), w), skeleton(t)
             for which in (0, 1):
-                want = self.with_defaults(self.compose(choice)[which], on)
-                have = self.with_defaults(got[which], on)
+                want, have = rendered[which], got[which]
                 if want == have:
                     continue
                 if sorted(want) == sorted(have):
@@ -614,7 +544,7 @@ class Entry:
                 a = became[a]
             while b in became:
                 b = became[b]
-            if a is not b and len(a.atoms) + len(b.atoms) <= MOST_ATOMS + 2:
+            if a is not b and len(a.atoms) + len(b.atoms) <= MOST_ATOMS + 1:
                 self.merge(a, b)
                 became[a] = became[b] = self.groups[-1]
 
@@ -646,7 +576,10 @@ class Entry:
             if v not in g.parts:
                 return None
             choice[g] = v
-        mods, ops = self.compose(choice)
+        return self.render(self.compose(choice), word)
+
+    def render(self, template, word):
+        mods, ops = template
 
         def fill(m):
             file, at = m.group(1), int(m.group(2))
@@ -694,7 +627,7 @@ class Entry:
         used |= {('R', a[1:]) for g in self.groups for a in g.atoms if isinstance(a, str) and a[0] == 'R'}
         out.insert(2, 'fields ' + ' '.join('%s:%d' % (a, self.width_of(int(a)))
                                            for a in sorted({a for _, a in used}, key=int)))
-        return out
+        return [line.rstrip() for line in out]
 
     def width_of(self, at):
         return self.fields[at][1]

@@ -48,8 +48,7 @@ class Comparison {
           list(theirs.defs) + " / " + list(ours.defs));
     check("registers read", theirs.uses == ours.uses, list(theirs.uses) + " / " + list(ours.uses));
     check("class", theirs.op_class == ours.op_class);
-    check("memory",
-          theirs.space == ours.space && theirs.access_bytes == ours.access_bytes);
+    check("memory", theirs.space == ours.space && theirs.access_bytes == ours.access_bytes);
     check("flow", theirs.flow == ours.flow);
     check("target", theirs.target == ours.target, target(theirs) + " / " + target(ours));
     check("table", theirs.table == ours.table);
@@ -58,8 +57,8 @@ class Comparison {
               named(theirs.target_symbol).empty(),
           theirs.target_symbol + " / " + ours.target_symbol);
     out_.different += wrong_;
-    const bool alike = comparable(theirs.text) == ours.text ||
-                       starts_with(ours.text, comparable(theirs.text));
+    const bool alike =
+        comparable(theirs.text) == ours.text || starts_with(ours.text, comparable(theirs.text));
     out_.text_alike += alike;
     if (!alike) note("(text)", "");
   }
@@ -89,8 +88,8 @@ class Comparison {
     std::string base(theirs_->base_opcode());
     ++found.by_opcode[base];
     if (found.by_opcode[base] == 1)
-      found.example[base] = theirs_->text + "  |  " + ours_->text +
-                            (detail.empty() ? "" : "  |  " + detail);
+      found.example[base] =
+          theirs_->text + "  |  " + ours_->text + (detail.empty() ? "" : "  |  " + detail);
   }
 
   SourceDifferences& out_;

@@ -1,4 +1,4 @@
-# cmake -DOUTPUT=sass_data.cpp -DINPUT=data/sass.txt -P embed_sass.cmake
+# cmake -DOUTPUT=sass_data.cpp -DINPUT=data/sass.table -P embed_sass.cmake
 # writes a source file that holds the table as one string. Compilers limit the length of a literal, so it is cut.
 file(READ ${INPUT} text)
 string(LENGTH "${text}" length)

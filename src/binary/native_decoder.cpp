@@ -33,8 +33,7 @@ uint8_t width_of(RegisterFile file, const SassField& field, unsigned compute) {
 }
 
 void append_register(RegisterFile file, uint64_t index, uint64_t last, std::string& text) {
-  const bool predicate =
-      file == RegisterFile::predicate || file == RegisterFile::uniform_predicate;
+  const bool predicate = file == RegisterFile::predicate || file == RegisterFile::uniform_predicate;
   if (file == RegisterFile::uniform || file == RegisterFile::uniform_predicate) text += 'U';
   text += predicate ? 'P' : 'R';
   if (index == last) {
@@ -79,6 +78,9 @@ class ShapeMaker {
     shape_.flow = meaning->flow;
     for (const RegisterSpan& span : meaning->spans) add_registers_of(span);
     add_descriptor();
+    for (const SassShape::Registers& registers : shape_.registers)
+      (registers.defined ? shape_.defined : shape_.used) += registers.count;
+    for (const SassShape::Part& part : shape_.operands) shape_.text_size += part.before.size() + 6;
   }
 
   static std::string join_parts(const std::vector<SassPart>& parts, const SassEntry& entry,
@@ -86,7 +88,8 @@ class ShapeMaker {
     std::string text;
     for (const SassPart& part : parts) {
       const std::string& piece =
-          part.group < 0 ? part.text : entry.groups[part.group].pieces[rows[part.group] + part.place];
+          part.group < 0 ? part.text
+                         : entry.groups[part.group].pieces[rows[part.group] + part.place];
       if (piece.empty()) continue;
       if (!text.empty()) text += separator;
       text += piece;
@@ -123,8 +126,7 @@ class ShapeMaker {
     if (!part.before.empty()) shape_.operands.push_back(std::move(part));
   }
 
-  void finish_part(std::string_view reference, bool in_brackets, bool call,
-                   SassShape::Part& part) {
+  void finish_part(std::string_view reference, bool in_brackets, bool call, SassShape::Part& part) {
     size_t digits = reference.find_first_of("0123456789");
     unsigned at = 0;
     if (digits != reference.npos)
@@ -136,11 +138,20 @@ class ShapeMaker {
     part.kind = SassShape::Part::Kind::register_;
     part.file = file_of(file);
     part.field = {field->start, width_of(part.file, *field, table_.compute)};
-    if (part.file == RegisterFile::general && !in_brackets)
-      part.reuse_bit = at == 24 ? 122 : at == 32 ? 123 : at == 64 ? 124 : 0;
+    if (part.file == RegisterFile::general && !in_brackets) part.reuse = reuse_of(at);
     probe_ += part.before;
     positions_.emplace_back(probe_.size(), shape_.operands.size());
     append_register(part.file, part.field.in(word_), (1u << part.field.width) - 1, probe_);
+  }
+
+  /// Bits of the reuse field (A, B, C) that speak of the operand at a place. Where the operand that
+  /// is no register is the last one, B stands at bit 64; where there are only two, C may mean B.
+  uint8_t reuse_of(unsigned at) const {
+    const unsigned form = word_.bits(9, 3);
+    if (at == 24) return 1;
+    if (at == 32) return entry_->field(64) ? 2 : 2 | 4;
+    if (at == 64) return form == 2 || form == 3 || form == 7 ? 2 : 4;
+    return 0;
   }
 
   void finish_literal(unsigned at, bool label, SassShape::Part& part) {
@@ -284,7 +295,8 @@ class NativeDecoder::Shapes {
   }
 
   static size_t hash(const Key& key) {
-    uint64_t h = key.word.low * 0x9e3779b97f4a7c15 ^ (key.word.high + key.facts) * 0xc2b2ae3d27d4eb4f;
+    uint64_t h =
+        key.word.low * 0x9e3779b97f4a7c15 ^ (key.word.high + key.facts) * 0xc2b2ae3d27d4eb4f;
     h ^= h >> 29;
     h *= 0x94d049bb133111eb;
     return h ^ h >> 32;
@@ -345,22 +357,27 @@ Guard guard_of(const SassEntry& entry, const SassWord& word) {
   const uint8_t index = word.bits(12, 3);
   guard.negated = word.bits(15, 1);
   guard.always = index == kTrue && !guard.negated;
-  if (index != kTrue && entry.uniform_guard)
-    guard.predicate.file = RegisterFile::uniform_predicate;
+  if (index != kTrue && entry.uniform_guard) guard.predicate.file = RegisterFile::uniform_predicate;
   guard.predicate.index = index;
   return guard;
 }
 
 void append_operands(const SassShape& shape, const SassWord& word, const std::string& target,
                      std::string& text) {
+  bool bar_first = false;  // |R1|.reuse
   for (const SassShape::Part& part : shape.operands) {
     text += part.before;
+    if (bar_first && !part.before.empty())
+      text.insert(text.size() - part.before.size() + 1, ".reuse");
+    bar_first = false;
     switch (part.kind) {
       case SassShape::Part::Kind::none:
         break;
       case SassShape::Part::Kind::register_:
         append_register(part.file, part.field.in(word), (1u << part.field.width) - 1, text);
-        if (part.reuse_bit && word.bits(part.reuse_bit, 1)) text += ".reuse";
+        if (!(part.reuse & word.bits(122, 4))) break;
+        bar_first = ends_with(part.before, "|");
+        if (!bar_first) text += ".reuse";
         break;
       case SassShape::Part::Kind::literal:
         append_literal(*shape.entry, part.literal, word, text);
@@ -388,7 +405,7 @@ void NativeDecoder::fill(const SassShape& shape, const SassWord& word, const std
   out.known = shape.known;
   out.opcode = shape.opcode;
   out.guard = guard_of(*shape.entry, word);
-  out.text.reserve(64);
+  out.text.reserve(shape.text_size + shape.opcode.size());
   append_guard(out.guard, out.text);
   out.text += shape.opcode;
   if (!shape.operands.empty()) out.text += ' ';
@@ -398,6 +415,9 @@ void NativeDecoder::fill(const SassShape& shape, const SassWord& word, const std
   out.space = shape.space;
   out.access_bytes = shape.access_bytes;
   out.flow = shape.flow;
+  constexpr size_t kBarriers = 2;
+  out.defs.reserve(shape.defined + kBarriers);
+  out.uses.reserve(shape.used + 1 + kBarriers);
   for (const SassShape::Registers& registers : shape.registers) {
     RegisterSpan span{{registers.file, registers.field.start}, registers.count};
     if (registers.field.width) {

@@ -27,7 +27,7 @@ struct SassShape {
     Kind kind = Kind::none;
     RegisterFile file = RegisterFile::general;
     SassField field;
-    uint8_t reuse_bit = 0;  ///< 0: none
+    uint8_t reuse = 0;  ///< bits of the control field that say that it is kept
     uint8_t literal = 0;
   };
 
@@ -40,6 +40,8 @@ struct SassShape {
   const SassEntry* entry = nullptr;
   std::vector<Registers> registers;
   std::vector<Part> operands;
+  size_t defined = 0, used = 0;  ///< registers, at most
+  size_t text_size = 8;          ///< of the operands, about
   int target = -1;  ///< the literal that is a distance from the next instruction, or -1
 };
 

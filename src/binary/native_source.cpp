@@ -29,9 +29,10 @@ class CodeFacts {
       Result<std::vector<ElfRelocation>> read = elf_->relocations(section);
       if (read) found->second = std::move(*read);
     }
-    auto at = std::lower_bound(
-        found->second.begin(), found->second.end(), offset,
-        [](const ElfRelocation& relocation, uint64_t wanted) { return relocation.offset < wanted; });
+    auto at = std::lower_bound(found->second.begin(), found->second.end(), offset,
+                               [](const ElfRelocation& relocation, uint64_t wanted) {
+                                 return relocation.offset < wanted;
+                               });
     // The relocated bits may start anywhere in the instruction.
     if (at == found->second.end() || at->offset >= offset + kInstructionSize) return nullptr;
     return at->symbol < symbols_.size() ? &symbols_[at->symbol] : nullptr;
@@ -135,18 +136,23 @@ class FunctionDecoder {
     if (symbol) {
       there = symbol->section == function_.section ? symbol->value : UINT64_MAX;
     } else if (shape.target >= 0) {
-      there = here + kInstructionSize + static_cast<uint64_t>(shape.entry->literals[shape.target].value(word));
+      there = here + kInstructionSize +
+              static_cast<uint64_t>(shape.entry->literals[shape.target].value(word));
     } else {
       there = UINT64_MAX;
     }
     const bool known = there != UINT64_MAX && there >= function_.offset;
-    if (symbol) label_ = "`(" + std::string(symbol->name) + ")";
-    else label_ = format("0x%llx", static_cast<unsigned long long>(there - function_.offset));
+    if (symbol)
+      label_ = "`(" + std::string(symbol->name) + ")";
+    else
+      label_ = format("0x%llx", static_cast<unsigned long long>(there - function_.offset));
     if (!direct) return;
     if (known) out.target = there - function_.offset;
     if (shape.flow != Flow::call) return;
-    if (symbol) out.target_symbol = symbol->name;
-    else if (const GpuSymbol* called = starting_at(there)) out.target_symbol = called->name;
+    if (symbol)
+      out.target_symbol = symbol->name;
+    else if (const GpuSymbol* called = starting_at(there))
+      out.target_symbol = called->name;
   }
 
   const GpuSymbol* starting_at(uint64_t offset) const {
@@ -174,8 +180,8 @@ class NativeSource : public InstructionSource {
                                           const GpuSymbol& function) override {
     const SassTable* table = native_table(binary.compute);
     if (!table)
-      return Error{ErrorKind::cannot_answer, "no table of encodings for " + binary.arch, binary.name,
-                   "nvdisasm may know the architecture"};
+      return Error{ErrorKind::cannot_answer, "no table of encodings for " + binary.arch,
+                   binary.name, "nvdisasm may know the architecture"};
     std::unique_ptr<NativeDecoder>& decoder = decoders_[binary.compute];
     if (!decoder) decoder = std::make_unique<NativeDecoder>(*table);
     std::unique_ptr<CodeFacts>& facts = facts_[binary.bytes];

@@ -4,7 +4,7 @@
 
 namespace fathom {
 
-/// The text of data/sass.txt, which the build embeds.
+/// The text of data/sass.table, which the build embeds.
 std::string_view sass_data();
 
 }  // namespace fathom

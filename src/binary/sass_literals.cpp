@@ -18,11 +18,12 @@ void append_integer(int64_t value, int base, std::string& text) {
   text.append(digits, end);
 }
 
+/// What is not a number is followed by a blank there.
 void append_float(double value, std::string& text) {
   if (std::isnan(value)) {
-    text += std::signbit(value) ? "-QNAN" : "+QNAN";
+    text += std::signbit(value) ? "-QNAN " : "+QNAN ";
   } else if (std::isinf(value)) {
-    text += value < 0 ? "-INF" : "+INF";
+    text += value < 0 ? "-INF " : "+INF ";
   } else {
     char digits[64];
     int length = std::snprintf(digits, sizeof digits, "%.20g", value);
@@ -56,7 +57,8 @@ void append_literal(const SassEntry& entry, size_t literal, const SassWord& word
   const bool wide = !entry.name.empty() && starts_with(entry.name[0].text, "D");
   if (width <= 16) return append_float(half(bits), text);
   if (wide) return append_float(std::bit_cast<double>(bits << (64 - width)), text);
-  append_float(std::bit_cast<float>(static_cast<uint32_t>(bits << (32 - std::min(width, 32u)))), text);
+  append_float(std::bit_cast<float>(static_cast<uint32_t>(bits << (32 - std::min(width, 32u)))),
+               text);
 }
 
 }  // namespace fathom

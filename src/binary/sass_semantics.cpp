@@ -203,14 +203,15 @@ void add_barriers(Instruction& out) {
 void drop_padding(std::vector<Instruction>& instructions) {
   size_t kept = instructions.size();
   while (kept > 1 && instructions[kept - 1].opcode == "NOP") --kept;
-  const bool padding = kept < instructions.size() &&
-                       instructions[kept - 1].flow == Flow::branch &&
+  const bool padding = kept < instructions.size() && instructions[kept - 1].flow == Flow::branch &&
                        instructions[kept - 1].target == instructions[kept - 1].offset;
   if (padding) instructions.resize(kept);
 }
 
 void sort_registers(std::vector<Register>& registers) {
-  std::sort(registers.begin(), registers.end());
+  if (registers.size() < 2) return;
+  if (!std::is_sorted(registers.begin(), registers.end()))
+    std::sort(registers.begin(), registers.end());
   registers.erase(std::unique(registers.begin(), registers.end()), registers.end());
 }
 

@@ -223,7 +223,8 @@ class TableReader {
 
 int64_t SassLiteral::value(const SassWord& word) const {
   uint64_t sum = 0;
-  for (const Run& run : runs) sum += word.bits(run.start, run.count) * static_cast<uint64_t>(run.weight);
+  for (const Run& run : runs)
+    sum += word.bits(run.start, run.count) * static_cast<uint64_t>(run.weight);
   return static_cast<int64_t>(sum);
 }
 

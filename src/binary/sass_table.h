@@ -1,5 +1,5 @@
 #pragma once
-// The encodings of NVIDIA's instructions: data/sass.txt as structures. README.md has its format.
+// The encodings of NVIDIA's instructions: data/sass.table as structures. README.md has its format.
 
 #include <array>
 #include <cstdint>
