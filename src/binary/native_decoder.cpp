@@ -108,7 +108,9 @@ class ShapeMaker {
     bool in_brackets = false;
     while (!text.empty()) {
       char c = text[0];
-      size_t close = c == '{' ? text.find('}') : text.npos;
+      // Sets of barriers, {5,3,2}, have braces too.
+      const bool names = c == '{' && text.size() > 1 && !(text[1] >= '0' && text[1] <= '9');
+      size_t close = names ? text.find('}') : text.npos;
       if (close == text.npos) {
         if (c == '[') in_brackets = true;
         if (c == ']' || c == ',') in_brackets = false;
