@@ -292,8 +292,8 @@ class Entry:
         def literal(m):
             k = values.get(m.group(0))
             return m.group(0) if k is None else '{#%d}' % k
-        return mods, tuple(LIT.sub(literal, REG.sub(register, o).replace('{', '\1').replace('}', '\2'))
-                           .replace('\1', '{').replace('\2', '}') for o in ops)
+        # Literals first: what stands in front of a number says whether + belongs to it.
+        return mods, tuple(REG.sub(register, LIT.sub(literal, o)) for o in ops)
 
     def with_defaults(self, tokens, atoms):
         starts = {int(a[1:]) for a in atoms if isinstance(a, str) and a[0] == 'R'}

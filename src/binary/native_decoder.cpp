@@ -66,6 +66,7 @@ class ShapeMaker {
     entry_ = &entry;
     shape_.entry = &entry;
     shape_.opcode = join_parts(entry.name, rows, ".");
+    shape_.bfloat16 = shape_.opcode.find(".BF") != std::string::npos;
     std::string operands = join_parts(entry.operands, rows, ", ");
     const bool call = starts_with(shape_.opcode, "CALL") || starts_with(shape_.opcode, "JMP");
     read_template(operands, call);
@@ -172,7 +173,7 @@ class ShapeMaker {
     if (part.kind == SassShape::Part::Kind::target)
       probe_ += "`(label)";
     else
-      append_literal(*entry_, at, word_, probe_);
+      append_literal(*entry_, at, word_, shape_.bfloat16, probe_);
   }
 
   void add_registers_of(const RegisterSpan& span) {
@@ -382,7 +383,7 @@ void append_operands(const SassShape& shape, const SassWord& word, const std::st
         if (!bar_first) text += ".reuse";
         break;
       case SassShape::Part::Kind::literal:
-        append_literal(*shape.entry, part.literal, word, text);
+        append_literal(*shape.entry, part.literal, word, shape.bfloat16, text);
         break;
       case SassShape::Part::Kind::target:
         text += target;

@@ -32,6 +32,7 @@ struct SassShape {
   };
 
   bool known = false;
+  bool bfloat16 = false;  ///< what literals of 16 bits are
   std::string opcode;
   OpClass op_class = OpClass::other;
   MemorySpace space = MemorySpace::none;

@@ -25,9 +25,8 @@ void append_float(double value, std::string& text) {
   } else if (std::isinf(value)) {
     text += value < 0 ? "-INF " : "+INF ";
   } else {
-    char digits[64];
-    int length = std::snprintf(digits, sizeof digits, "%.20g", value);
-    text.append(digits, static_cast<size_t>(length));
+    const char* pattern = std::fabs(value) >= 1e9 ? "%.20e" : "%.20g";
+    text += value == 0 && std::signbit(value) ? "-0.0" : format(pattern, value);
   }
 }
 
@@ -43,7 +42,7 @@ double half(uint64_t bits) {
 
 }  // namespace
 
-void append_literal(const SassEntry& entry, size_t literal, const SassWord& word,
+void append_literal(const SassEntry& entry, size_t literal, const SassWord& word, bool bfloat16,
                     std::string& text) {
   const SassLiteral& number = entry.literals[literal];
   if (number.kind == SassLiteral::Kind::hexadecimal)
@@ -55,6 +54,8 @@ void append_literal(const SassEntry& entry, size_t literal, const SassWord& word
   const unsigned width = last.start + last.count - first.start;
   const uint64_t bits = word.bits(first.start, width);
   const bool wide = !entry.name.empty() && starts_with(entry.name[0].text, "D");
+  if (width <= 16 && bfloat16)
+    return append_float(std::bit_cast<float>(static_cast<uint32_t>(bits << 16)), text);
   if (width <= 16) return append_float(half(bits), text);
   if (wide) return append_float(std::bit_cast<double>(bits << (64 - width)), text);
   append_float(std::bit_cast<float>(static_cast<uint32_t>(bits << (32 - std::min(width, 32u)))),

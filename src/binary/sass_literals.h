@@ -6,8 +6,8 @@
 
 namespace fathom {
 
-/// Writes a number of an instruction as nvdisasm does.
-void append_literal(const SassEntry& entry, size_t literal, const SassWord& word,
+/// Writes a number of an instruction as nvdisasm does. `bfloat16`: what numbers of 16 bits are.
+void append_literal(const SassEntry& entry, size_t literal, const SassWord& word, bool bfloat16,
                     std::string& text);
 
 }  // namespace fathom
