@@ -30,8 +30,8 @@ import sys
 
 from sass_oracle import LIT, REG, Oracle, cut, field, literals, put, register_name, registers, skeleton
 
-STANDARD = {'R': (16, 24, 32, 64), 'P': (81, 84, 87, 77)}
-MARKS = {16: 8, 24: 16, 32: 24, 64: 32, 81: 1, 84: 2, 87: 3, 77: 4}
+STANDARD = {'R': (16, 24, 32, 40, 64), 'P': (81, 84, 87, 77)}
+MARKS = {16: 8, 24: 16, 32: 24, 40: 40, 64: 32, 81: 1, 84: 2, 87: 3, 77: 4}
 KEPT = ((1 << 105) - 1) & ~0xf000
 NEUTRAL = 7 << 12 | 0x000fc000 << 96
 MOST_ATOMS = 11
@@ -171,7 +171,7 @@ class Entry:
         names = collections.Counter(register_name(*v) for v in visible)
         strange = {(m[0][-1], int(m[1])) for o in cut(self.text)[2] for m in REG.findall(o)
                    if m[1].isdigit() and ''.join(m) not in names}
-        spare = {'R': [40, 48, 56, 4, 12, 20, 28, 36, 44, 52, 60], 'P': [1, 2, 3, 4, 5, 6, 0]}
+        spare = {'R': [48, 56, 4, 12, 20, 28, 36, 44, 52, 60], 'P': [1, 2, 3, 4, 5, 6, 0]}
         self.marks = {}
         for hidden in (False, True):
             for start, (file, width) in sorted(self.fields.items()):
