@@ -19,6 +19,18 @@ struct Reference {
   uint8_t at = 0;
 };
 
+/// From "UR24}...".
+std::optional<Reference> reference_in(std::string_view text) {
+  Reference reference;
+  const size_t digits = text.find_first_of("0123456789}");
+  if (digits == 0 || digits == text.npos) return std::nullopt;
+  reference.file = text.substr(0, digits);
+  auto [end, error] =
+      std::from_chars(text.data() + digits, text.data() + text.size(), reference.at);
+  if (error != std::errc()) return std::nullopt;
+  return reference;
+}
+
 RegisterFile file_of(std::string_view name) {
   if (name == "R") return RegisterFile::general;
   if (name == "UR") return RegisterFile::uniform;
@@ -130,11 +142,10 @@ class ShapeMaker {
   }
 
   void finish_part(std::string_view reference, bool in_brackets, bool call, SassShape::Part& part) {
-    size_t digits = reference.find_first_of("0123456789");
-    unsigned at = 0;
-    if (digits != reference.npos)
-      std::from_chars(reference.data() + digits, reference.data() + reference.size(), at);
-    std::string_view file = reference.substr(0, std::min(digits, reference.size()));
+    std::optional<Reference> named = reference_in(reference);
+    if (!named) return;
+    const std::string_view file = named->file;
+    const unsigned at = named->at;
     if (file == "#") return finish_literal(at, call && !in_brackets, part);
     const SassField* field = entry_->field(at);
     if (!field) return;
@@ -250,12 +261,10 @@ class NativeDecoder::Shapes {
     plan.mask.low |= entry.fixed_mask.low | 0xfff;
     plan.mask.high |= entry.fixed_mask.high;
     plan.mask.set(91);  // says whether there is a descriptor
-    for (const SassField& field : entry.fields) {
-      auto same = [&](const SassField& f) {
-        return f.start == field.start && f.width == field.width;
-      };
-      if (std::none_of(plan.fields.begin(), plan.fields.end(), same)) plan.fields.push_back(field);
-    }
+    for (const SassField& field : entry.fields) add_field(field, plan);
+    for (const SassPart& part : entry.operands) add_references(entry, part.text, plan);
+    for (const SassGroup& group : entry.groups)
+      for (const std::string& piece : group.pieces) add_references(entry, piece, plan);
     for (const SassGroup& group : entry.groups) {
       for (const SassAtom& atom : group.atoms) {
         if (atom.kind == SassAtom::Kind::bit) plan.mask.set(atom.at);
@@ -267,6 +276,23 @@ class NativeDecoder::Shapes {
     for (const SassLiteral& literal : entry.literals)
       for (const SassLiteral::Run& run : literal.runs)
         for (unsigned i = 0; i < run.count; ++i) plan.mask.set(run.start + i);
+  }
+
+  static void add_field(const SassField& field, Plan& plan) {
+    auto same = [&](const SassField& f) {
+      return f.start == field.start && f.width == field.width;
+    };
+    if (std::none_of(plan.fields.begin(), plan.fields.end(), same)) plan.fields.push_back(field);
+  }
+
+  /// A uniform register or a predicate may be all ones in fewer bits than the field has.
+  void add_references(const SassEntry& entry, std::string_view text, Plan& plan) const {
+    for (size_t open = text.find('{'); open != text.npos; open = text.find('{', open + 1)) {
+      std::optional<Reference> reference = reference_in(text.substr(open + 1));
+      if (!reference || reference->file == "#") continue;
+      if (const SassField* field = entry.field(reference->at))
+        add_field({field->start, width_of(file_of(reference->file), *field, table_.compute)}, plan);
+    }
   }
 
   /// A mask of predicates or of a texture's components says how many registers there are.

@@ -69,6 +69,18 @@ TEST(NativeDecoder, SameShapeIsLookedUpOnce) {
   EXPECT_EQ(decoder.shapes_seen(), 1u);
 }
 
+TEST(NativeDecoder, NoRegisterIsNoShapeOfItsNeighbours) {
+  // BRA.CONV with URZ, then with UR4: all ones of 6 bits, in a place where other forms have 8.
+  const SassWord none{0x000000233f007947, 0x000fc0000b800000};
+  const SassWord some{0x0000002304007947, 0x000fc0000b800000};
+  NativeDecoder decoder(*native_table(86));
+  Instruction first, second;
+  decoder.fill(decoder.shape(none), none, "0x0", first);
+  decoder.fill(decoder.shape(some), some, "0x0", second);
+  EXPECT_EQ(describe(first.uses), "");
+  EXPECT_EQ(describe(second.uses), "UR4") << second.text;
+}
+
 TEST(NativeDecoder, TakesAnyBits) {
   std::mt19937_64 random(7);
   for (unsigned compute : {75u, 90u, 120u}) {
