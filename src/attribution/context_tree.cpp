@@ -24,17 +24,17 @@ uint32_t ContextTree::child(Context context) {
 uint32_t CpuContexts::of(uint32_t call_path) {
   if (call_path == kNoId) return process_context_;
   // Outermost first, without recursion: a path may be as long as a stack is deep.
-  std::vector<uint32_t> todo;
+  std::vector<uint32_t> pending;
   uint32_t at = call_path;
   while (at != kNoId && !by_call_path_.count(at)) {
-    todo.push_back(at);
+    pending.push_back(at);
     at = process_.call_paths[at].parent;
   }
   uint32_t context = at == kNoId ? process_context_ : by_call_path_[at];
-  while (!todo.empty()) {
-    context = add_frame(context, process_.call_paths[todo.back()]);
-    by_call_path_[todo.back()] = context;
-    todo.pop_back();
+  while (!pending.empty()) {
+    context = add_frame(context, process_.call_paths[pending.back()]);
+    by_call_path_[pending.back()] = context;
+    pending.pop_back();
   }
   return context;
 }
