@@ -27,12 +27,10 @@ std::optional<std::string> first_match(const std::string& pattern) {
   return out;
 }
 
-/// Whether the dynamic linker finds a library; nothing of it is called.
+/// Whether the dynamic linker finds a library; nothing of it is called. It stays open: vendors'
+/// libraries are not made to be unloaded (CUPTI leaves memory behind).
 bool can_open(const std::string& name) {
-  void* library = dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
-  if (library == nullptr) return false;
-  dlclose(library);
-  return true;
+  return dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL) != nullptr;
 }
 
 /// The collector looks in the same places.

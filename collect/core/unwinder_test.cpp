@@ -30,7 +30,11 @@ struct Both {
   CallStack ours;
   std::vector<void*> theirs;  ///< return addresses, by glibc
   Unwinder* unwinder = nullptr;
-  Both() { theirs.reserve(4096); }  // a signal handler must not allocate
+  Both() {  // a signal handler must not allocate, as the first call of backtrace() does
+    theirs.reserve(4096);
+    void* frame = nullptr;
+    backtrace(&frame, 1);
+  }
 };
 
 /// Takes the stack in both ways at the same place.
