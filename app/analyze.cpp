@@ -67,7 +67,13 @@ void add_analyze(CLI::App& app, int& exit_code) {
       ->allow_extra_args(false)
       ->type_name("DIR");
   command->add_flag("--keep-disassembly", options->analysis.keep_disassembly,
-                    "Keep the machine code's text in DIR, for machines without nvdisasm");
+                    "Keep nvdisasm's text in DIR, for machines without nvdisasm");
+  command
+      ->add_option("--decoder", options->analysis.decoder,
+                   "What reads machine code: native or nvdisasm (default: native)")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, DecoderKind>{
+          {"native", DecoderKind::native}, {"nvdisasm", DecoderKind::nvdisasm}}))
+      ->type_name("NAME");
   command->footer("Example: fathom analyze run --source ~/project && fathom report run.fdb");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

@@ -99,6 +99,11 @@ class Inspection {
   /// Several images keep the cores busy by themselves.
   size_t threads_in_image() const { return with_code_ == 1 ? threads_ : 1; }
 
+  InstructionText text() const {
+    const bool shown = arguments_.disassemble || arguments_.cfg;
+    return shown ? InstructionText::written : InstructionText::left_out;
+  }
+
   /// Runs on any thread.
   Part make_part(const GpuImage& image) const {
     Part part;
@@ -106,7 +111,7 @@ class Inspection {
     if (has_code(image)) {
       SourceLines sources;
       Result<Done> done = read_code(
-          image, arguments_.file, decoder_, arguments_.function, threads_in_image(),
+          image, arguments_.file, decoder_, {arguments_.function, text(), threads_in_image()},
           [&](const FunctionCode& code) {
             part.counts += code.counts();
             if (arguments_.json) {

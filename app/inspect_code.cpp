@@ -91,6 +91,13 @@ uint32_t FunctionCode::loop_depth() const {
   return depth;
 }
 
+std::set<std::string> FunctionCode::callees() const {
+  std::set<std::string> names;
+  for (const Instruction& instruction : instructions)
+    if (!instruction.target_symbol.empty()) names.insert(instruction.target_symbol);
+  return names;
+}
+
 FunctionCode make_code(const GpuBinary& binary, const GpuSymbol& symbol,
                        const KernelResources& resources, std::vector<Instruction> instructions) {
   FunctionCode code;
@@ -105,7 +112,10 @@ FunctionCode make_code(const GpuBinary& binary, const GpuSymbol& symbol,
 }
 
 const std::vector<Decoder>& decoders() {
-  static const std::vector<Decoder> all = {{"nvdisasm", nvdisasm_program, false}};
+  using Made = Result<std::unique_ptr<InstructionSource>>;
+  static const std::vector<Decoder> all = {
+      {"native", [](InstructionText text) -> Made { return native_decoder(text); }, true},
+      {"nvdisasm", [](InstructionText) { return nvdisasm_program(); }, false}};
   return all;
 }
 
@@ -116,13 +126,13 @@ const Decoder* find_decoder(const std::string& name) {
 }
 
 Result<Done> read_code(const GpuImage& image, const std::string& where, const Decoder& decoder,
-                       const std::string& name_part, size_t threads,
+                       const CodeRequest& request,
                        const std::function<void(const FunctionCode&)>& use) {
   Result<std::shared_ptr<const std::vector<uint8_t>>> bytes = unpack(image, where);
   if (!bytes) return bytes.error();
   Result<GpuBinary> binary = open_gpu_binary(std::move(*bytes), describe(image, where));
   if (!binary) return binary.error();
-  const std::vector<size_t> wanted = select(*binary, name_part);
+  const std::vector<size_t> wanted = select(*binary, request.name_part);
   const std::vector<KernelResources> resources = all_resources(*binary);
   auto decode = [&](InstructionSource& source, size_t i) -> Result<FunctionCode> {
     const GpuSymbol& symbol = binary->functions[i];
@@ -136,16 +146,15 @@ Result<Done> read_code(const GpuImage& image, const std::string& where, const De
     if (!code) error = code.error();
     return code.ok();
   };
-  if (decoder.by_function && threads > 1) {
-    auto make = [&](size_t i) -> Result<FunctionCode> {
-      Result<std::unique_ptr<InstructionSource>> source = decoder.make();
-      return source ? decode(**source, wanted[i]) : source.error();
-    };
-    make_in_order(wanted.size(), threads, make, take);
-  } else if (!wanted.empty()) {
-    // A source of its own for each image: what it keeps goes with the image.
-    Result<std::unique_ptr<InstructionSource>> source = decoder.make();
-    if (!source) return source.error();
+  if (wanted.empty()) return Done{};
+  // A source of its own for each image: what it keeps goes with the image.
+  Result<std::unique_ptr<InstructionSource>> source = decoder.make(request.text);
+  if (!source) return source.error();
+  if (decoder.concurrent && request.threads > 1) {
+    make_in_order(
+        wanted.size(), request.threads, [&](size_t i) { return decode(**source, wanted[i]); },
+        take);
+  } else {
     for (size_t i = 0; i < wanted.size(); ++i)
       if (!take(i, decode(**source, wanted[i]))) break;
   }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,8 @@ struct FunctionCode {
   uint64_t local_loads() const;
   uint64_t local_stores() const;
   uint32_t loop_depth() const;
+  /// Names of the functions that it calls, mangled, sorted; those that are known.
+  std::set<std::string> callees() const;
 };
 
 /// Finds blocks and loops. `binary` and `symbol` must outlive the result.
@@ -54,20 +57,24 @@ FunctionCode make_code(const GpuBinary& binary, const GpuSymbol& symbol,
 /// How instructions are decoded: a name for --decoder, and what makes a source.
 struct Decoder {
   const char* name;
-  Result<std::unique_ptr<InstructionSource>> (*make)();
-  bool
-      by_function;  ///< a source costs nothing to make, and reads no more than what it is asked for
+  Result<std::unique_ptr<InstructionSource>> (*make)(InstructionText);
+  bool concurrent;  ///< several threads may use one source at once
 };
 /// All there are; the first one is the default.
 const std::vector<Decoder>& decoders();
 const Decoder* find_decoder(const std::string& name);
 
-/// Unpacks and decodes an image, and calls `use` for each function with `name_part` in its name
-/// (mangled or not; empty: all), in the order of their addresses, on the calling thread. Up to
-/// `threads` decode, if the decoder can go by function. Errors: the image cannot be read, or it
+/// What of an image's functions is to be read.
+struct CodeRequest {
+  std::string name_part;  ///< functions with that in their name, mangled or not; empty: all
+  InstructionText text = InstructionText::written;
+  size_t threads = 1;  ///< that decode, if the decoder lets them
+};
+/// Unpacks and decodes an image, and calls `use` for each function that is asked for,
+/// in the order of their addresses, on the calling thread. Errors: the image cannot be read, or it
 /// cannot be decoded.
 Result<Done> read_code(const GpuImage& image, const std::string& where, const Decoder& decoder,
-                       const std::string& name_part, size_t threads,
+                       const CodeRequest& request,
                        const std::function<void(const FunctionCode&)>& use);
 
 }  // namespace fathom

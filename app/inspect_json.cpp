@@ -22,6 +22,7 @@ Json json_of(const Instruction& instruction, const FunctionCode& code) {
                {"known", instruction.known},
                {"control", json_of(instruction.control)}};
   if (instruction.target) json["target"] = *instruction.target;
+  if (instruction.convergence) json["convergence"] = *instruction.convergence;
   const LineTables& lines = code.binary->lines;
   const LineRow* row = lines.find(code.symbol->section, code.symbol->offset + instruction.offset);
   if (row && row->line && row->file < lines.files.size())
@@ -94,6 +95,7 @@ Json json_of(const FunctionCode& code, bool with_instructions, bool with_blocks)
     if (counts[i]) mix[name_of(static_cast<OpClass>(i))] = counts[i];
   json["mix"] = mix;
   json["loops"] = loops_json(code);
+  json["calls"] = code.callees();
   if (with_blocks) json["blocks"] = blocks_json(code);
   if (with_instructions) {
     json["code"] = Json::array();

@@ -37,6 +37,8 @@ std::string target_text(const Instruction& instruction) {
   auto add = [&](const std::string& target) { text += (text.empty() ? "-> " : ", ") + target; };
   if (instruction.target) add(format("%04llx", (unsigned long long)*instruction.target));
   if (!instruction.target_symbol.empty()) add(printable(demangle(instruction.target_symbol)));
+  if (instruction.convergence)
+    text = format("threads meet at %04llx", (unsigned long long)*instruction.convergence);
   for (uint64_t target : instruction.table) add(format("%04llx", (unsigned long long)target));
   return text;
 }

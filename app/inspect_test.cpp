@@ -15,11 +15,11 @@
 namespace fathom {
 namespace {
 
-Result<std::unique_ptr<InstructionSource>> recorded_source() {
+const Decoder kNative = *find_decoder("native");
+Result<std::unique_ptr<InstructionSource>> recorded_source(InstructionText) {
   return fixture_source("inlining.sm_90.sass");
 }
-const Decoder kWhole = {"recorded", recorded_source, false};
-const Decoder kByFunction = {"recorded", recorded_source, true};
+const Decoder kRecorded = {"recorded", recorded_source, false};
 
 struct Fixture {
   std::shared_ptr<const std::vector<uint8_t>> bytes = fixture_bytes("inlining.sm_90.cubin");
@@ -32,7 +32,8 @@ std::string show(const std::string& name, const Decoder& decoder, size_t threads
                  const std::function<std::string(const FunctionCode&)>& view) {
   Fixture fixture;
   std::string text;
-  Result<Done> done = read_code(fixture.image(), "inlining.cubin", decoder, name, threads,
+  const CodeRequest request{name, InstructionText::written, threads};
+  Result<Done> done = read_code(fixture.image(), "inlining.cubin", decoder, request,
                                 [&](const FunctionCode& code) { text += view(code); });
   EXPECT_TRUE(done.ok()) << done.error().message();
   return text;
@@ -54,18 +55,18 @@ void expect_golden(const std::string& text, const std::string& name) {
 }
 
 TEST(InspectViews, ListingShowsControlFieldsBesideSourceLines) {
-  expect_golden(show("nested", kWhole, 1, listing), "inspect_listing.txt");
+  expect_golden(show("nested", kNative, 1, listing), "inspect_listing.txt");
 }
 
 TEST(InspectViews, FunctionsTellResourcesLoopsAndMix) {
   auto view = [](const FunctionCode& code) { return function_text(code, Style{}); };
-  expect_golden(show("", kWhole, 1, view), "inspect_functions.txt");
+  expect_golden(show("", kNative, 1, view), "inspect_functions.txt");
 }
 
 TEST(InspectViews, GraphHasEveryBlockAndEdge) {
   Fixture fixture;
   size_t blocks = 0, edges = 0;
-  std::string text = show("", kWhole, 1, [&](const FunctionCode& code) {
+  std::string text = show("", kNative, 1, [&](const FunctionCode& code) {
     blocks += code.graph.blocks.size();
     for (const Block& block : code.graph.blocks) edges += block.successors.size();
     return dot_text(code, fixture.image());
@@ -82,7 +83,7 @@ TEST(InspectViews, GraphHasEveryBlockAndEdge) {
 }
 
 TEST(InspectViews, JsonHoldsWhatTheTextShows) {
-  show("reduce<double>", kWhole, 1, [&](const FunctionCode& code) {
+  show("reduce<double>", kNative, 1, [&](const FunctionCode& code) {
     Json json = json_of(code, true, true);
     EXPECT_EQ(json["name"], code.symbol->name);
     EXPECT_EQ(json["static_shared_bytes"], 128 * sizeof(double));
@@ -99,13 +100,24 @@ TEST(InspectViews, JsonHoldsWhatTheTextShows) {
 
 TEST(InspectCode, NamesMatchMangledAndDemangled) {
   auto names = [](const FunctionCode& code) { return code.symbol->name + "\n"; };
-  EXPECT_EQ(show("reduce<double>", kWhole, 1, names), "_Z6reduceIdEvPT_PKS0_i\n");
-  EXPECT_EQ(show("_Z6reduceId", kWhole, 1, names), "_Z6reduceIdEvPT_PKS0_i\n");
-  EXPECT_EQ(show("absent", kWhole, 1, names), "");
+  EXPECT_EQ(show("reduce<double>", kNative, 1, names), "_Z6reduceIdEvPT_PKS0_i\n");
+  EXPECT_EQ(show("_Z6reduceId", kNative, 1, names), "_Z6reduceIdEvPT_PKS0_i\n");
+  EXPECT_EQ(show("absent", kNative, 1, names), "");
 }
 
 TEST(InspectCode, ThreadsChangeNothing) {
-  EXPECT_EQ(show("", kByFunction, 4, listing), show("", kWhole, 1, listing));
+  EXPECT_EQ(show("", kNative, 4, listing), show("", kNative, 1, listing));
+}
+
+TEST(InspectCode, DecodersDifferInTextAlone) {
+  auto facts = [](const FunctionCode& code) {
+    Json json = json_of(code, true, true);
+    for (Json& instruction : json["code"]) instruction.erase("text");
+    return json.dump(1);
+  };
+  const std::string native = show("", kNative, 1, facts);
+  EXPECT_GT(native.size(), 1000u);
+  EXPECT_EQ(native, show("", kRecorded, 1, facts));
 }
 
 TEST(OrderedWork, TakesInOrderAndStopsWhereItIsTold) {
@@ -178,11 +190,9 @@ TEST_F(Inspect, JsonListsWhatTheTextLists) {
 }
 
 TEST_F(Inspect, JsonIsValidByItsSchema) {
-  const bool decodes = find_nvdisasm().has_value();
   for (const char* view : {"--list", "--summary", "--disassemble", "--cfg"}) {
-    if (!decodes && std::string(view) != "--list") continue;
     const std::string file = folder_.path() + "/inspect.json";
-    Outcome outcome = run(std::string(view) + " --json --decoder nvdisasm fatbin/lz4.fatbin");
+    Outcome outcome = run(std::string(view) + " --json fatbin/lz4.fatbin");
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     ASSERT_TRUE(write_file(file, outcome.out).ok());
     const std::string judge = "python3 " FATHOM_SOURCE_DIR "/tests/validate_json.py ";
@@ -223,9 +233,8 @@ TEST_F(Inspect, SaysWhichCodeItCannotRead) {
   EXPECT_NE(run("fatbin/lto.fatbin").out.find("lto ir   compute_90"), std::string::npos);
 }
 
-TEST_F(Inspect, SummarizesEachImageWithTheRealDecoder) {
-  if (!find_nvdisasm()) GTEST_SKIP() << "needs nvdisasm: pip install nvidia-cuda-nvdisasm";
-  Outcome outcome = run("--summary fatbin/lz4.fatbin --decoder nvdisasm");
+TEST_F(Inspect, SummarizesEachImage) {
+  Outcome outcome = run("--summary fatbin/lz4.fatbin");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("image     2  sm_90a       1 function, 23 instructions, 1 loop, 0"),
             std::string::npos)
@@ -233,7 +242,14 @@ TEST_F(Inspect, SummarizesEachImageWithTheRealDecoder) {
   EXPECT_NE(outcome.out.find("total: 3 images, 2 functions, 44 instructions, 2 loops, 0 unknown"),
             std::string::npos)
       << outcome.out;
-  expect_error("fatbin/lz4.fatbin --decoder nvdisasm --function absent", 1, "no function has");
+  expect_error("fatbin/lz4.fatbin --function absent", 1, "no function has");
+}
+
+TEST_F(Inspect, CanAskNvdisasm) {
+  if (!find_nvdisasm()) GTEST_SKIP() << "needs nvdisasm: pip install nvidia-cuda-nvdisasm";
+  auto without_time = [](const std::string& text) { return text.substr(0, text.rfind(", ")); };
+  EXPECT_EQ(without_time(run("--summary fatbin/lz4.fatbin --decoder nvdisasm").out),
+            without_time(run("--summary fatbin/lz4.fatbin").out));
   EXPECT_EQ(run("cubin/tiny.sm_90.cubin --disassemble --decoder nvdisasm").code, 0);
 }
 

@@ -53,6 +53,12 @@ std::string resources_text(const FunctionCode& code) {
   return text;
 }
 
+std::string callees_text(const FunctionCode& code) {
+  std::vector<std::string> names;
+  for (const std::string& name : code.callees()) names.push_back(printable(demangle(name)));
+  return names.empty() ? "" : "calls " + join(names, ", ");
+}
+
 }  // namespace
 
 std::string image_title(const GpuImage& image) {
@@ -106,7 +112,7 @@ std::string function_text(const FunctionCode& code, const Style& style) {
   if (code.loop_depth() > 1) size += format(" (nested %u deep)", code.loop_depth());
   if (counts.unknown) size += ", " + human_count(counts.unknown) + " instructions unknown";
   std::string text = "  " + paint(style, Paint::strong, printable(code.demangled)) + "\n";
-  for (const std::string& line : {resources_text(code), size, mix_text(code)})
+  for (const std::string& line : {resources_text(code), size, mix_text(code), callees_text(code)})
     if (!line.empty()) text += paragraph("    ", line, 4, style.width);
   return text;
 }

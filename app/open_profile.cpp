@@ -63,7 +63,8 @@ Result<Profile> analyze_directory(const std::string& directory, const AnalysisOp
   if (!measurement) return measurement.error();
   if (options.keep_disassembly) keep_disassembly(*measurement, progress);
   progress.show("analysing " + directory);
-  Result<Attribution> attribution = attribute(*measurement, {options.source_roots});
+  Result<Attribution> attribution =
+      attribute(*measurement, {options.source_roots, options.decoder});
   if (!attribution) return attribution.error();
   advise(*attribution);
   return std::move(attribution->profile);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "binary/decoder.h"
 #include "model/profile.h"
 
 namespace fathom {
@@ -12,6 +13,7 @@ struct AnalysisOptions {
   std::vector<std::string>
       source_roots;               ///< where to look for sources besides their recorded paths
   bool keep_disassembly = false;  ///< store it in the measurement directory
+  DecoderKind decoder = DecoderKind::native;
 };
 
 /// Reads, attributes and advises. Errors: no measurement, or nothing at all can be said about it.

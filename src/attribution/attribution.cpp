@@ -151,7 +151,7 @@ Result<Attribution> attribute(const Measurement& measurement, const AttributionO
   Profile& profile = attribution.profile;
   profile.run = measurement.run;
   profile.warnings = measurement.warnings;
-  SampledFunctions sampled = analyze_functions(measurement, profile.warnings);
+  SampledFunctions sampled = analyze_functions(measurement, options.decoder, profile.warnings);
   attribution.images = std::move(sampled.images);
   attribution.functions = std::move(sampled.functions);
   for (uint32_t f = 0; f < attribution.functions.size(); ++f) {

@@ -67,6 +67,9 @@ struct Attribution {
 struct AttributionOptions {
   std::vector<std::string>
       source_roots;  ///< where to look for sources besides their recorded paths
+  /// Which decoder reads the machine code. nvdisasm's text comes from the measurement, or else from
+  /// the program; it is also what reads architectures that the native decoder does not know.
+  DecoderKind decoder = DecoderKind::native;
 };
 
 /// Analyses a measurement. What cannot be resolved is kept, attributed to the smallest thing known,

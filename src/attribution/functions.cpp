@@ -11,8 +11,8 @@ namespace {
 /// Opens and decodes GPU binaries, each once, and says once what failed.
 class BinaryStore {
  public:
-  BinaryStore(const Measurement& measurement, std::vector<Warning>& warnings)
-      : measurement_(measurement), warnings_(warnings) {}
+  BinaryStore(const Measurement& measurement, DecoderKind decoder, std::vector<Warning>& warnings)
+      : measurement_(measurement), decoder_(decoder), warnings_(warnings) {}
 
   const GpuBinary* open(const std::string& sha) {
     if (auto known = images_.find(sha); known != images_.end()) return known->second.get();
@@ -34,7 +34,7 @@ class BinaryStore {
 
   std::vector<Instruction> decode(const std::string& sha, const GpuBinary& image,
                                   const GpuSymbol& symbol, std::string& note) {
-    if (InstructionSource* source = source_of(sha)) {
+    if (InstructionSource* source = source_of(sha, image)) {
       Result<std::vector<Instruction>> decoded = source->decode(image, symbol);
       if (decoded.ok()) return std::move(decoded).value();
       note = decoded.error().message();
@@ -63,7 +63,8 @@ class BinaryStore {
     return instructions;
   }
 
-  InstructionSource* source_of(const std::string& sha) {
+  InstructionSource* source_of(const std::string& sha, const GpuBinary& image) {
+    if (decoder_ == DecoderKind::native && decodes_natively(image.compute)) return native_.get();
     const StoredBinary& stored = measurement_.binaries.at(sha);
     if (!stored.disassembly.empty()) {
       auto& source = stored_sources_[sha];
@@ -95,7 +96,9 @@ class BinaryStore {
   }
 
   const Measurement& measurement_;
+  const DecoderKind decoder_;
   std::vector<Warning>& warnings_;
+  const std::unique_ptr<InstructionSource> native_ = native_decoder();
   std::map<std::string, std::unique_ptr<GpuBinary>> images_;
   std::map<std::string, std::unique_ptr<InstructionSource>> stored_sources_;
   std::unique_ptr<InstructionSource> program_;
@@ -105,8 +108,9 @@ class BinaryStore {
 
 class FunctionAnalyzer {
  public:
-  FunctionAnalyzer(const Measurement& measurement, std::vector<Warning>& warnings)
-      : measurement_(measurement), warnings_(warnings), store_(measurement, warnings) {}
+  FunctionAnalyzer(const Measurement& measurement, DecoderKind decoder,
+                   std::vector<Warning>& warnings)
+      : measurement_(measurement), warnings_(warnings), store_(measurement, decoder, warnings) {}
 
   SampledFunctions run() {
     result_.samples.resize(measurement_.processes.size());
@@ -248,8 +252,9 @@ class FunctionAnalyzer {
 
 }  // namespace
 
-SampledFunctions analyze_functions(const Measurement& measurement, std::vector<Warning>& warnings) {
-  return FunctionAnalyzer(measurement, warnings).run();
+SampledFunctions analyze_functions(const Measurement& measurement, DecoderKind decoder,
+                                   std::vector<Warning>& warnings) {
+  return FunctionAnalyzer(measurement, decoder, warnings).run();
 }
 
 }  // namespace fathom

@@ -25,6 +25,7 @@ struct SampledFunctions {
 };
 
 /// Decodes what was sampled, finds its structure, and puts the samples on the instructions.
-SampledFunctions analyze_functions(const Measurement& measurement, std::vector<Warning>& warnings);
+SampledFunctions analyze_functions(const Measurement& measurement, DecoderKind decoder,
+                                   std::vector<Warning>& warnings);
 
 }  // namespace fathom

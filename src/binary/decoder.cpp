@@ -15,8 +15,6 @@
 namespace fathom {
 namespace {
 
-constexpr uint64_t kInstructionSize = 16;
-
 /// One function while its lines become instructions.
 class FunctionReader {
  public:
@@ -55,16 +53,6 @@ class FunctionReader {
     return out;
   }
 
-  static void add_barriers(Instruction& out) {
-    auto barrier = [](uint8_t index) { return Register{RegisterFile::barrier, index}; };
-    if (out.control.write_barrier < 6) out.defs.push_back(barrier(out.control.write_barrier));
-    if (out.control.read_barrier < 6) out.defs.push_back(barrier(out.control.read_barrier));
-    for (uint8_t i = 0; i < 6; ++i)
-      if (out.control.wait_mask >> i & 1) out.uses.push_back(barrier(i));
-    sort_registers(out.defs);
-    sort_registers(out.uses);
-  }
-
   /// Offsets count from the function's start, so that what lies before it has none.
   std::optional<uint64_t> label_offset(std::string_view label) const {
     auto found = section_.labels.find(label);
@@ -73,11 +61,13 @@ class FunctionReader {
   }
 
   void resolve_target(std::string_view text, Instruction& out) const {
-    if (out.flow != Flow::branch && out.flow != Flow::call) return;
+    const bool converges = out.base_opcode() == "BSSY";
+    if (out.flow != Flow::branch && out.flow != Flow::call && !converges) return;
     size_t label = text.find("`(");
     if (label == text.npos) return;
     size_t close = text.find(')', label);
-    out.target = label_offset(text.substr(label + 2, close - label - 2));
+    (converges ? out.convergence : out.target) =
+        label_offset(text.substr(label + 2, close - label - 2));
   }
 
   /// (*"BRANCH_TARGETS .L_x_1,.L_x_2"*)
@@ -91,16 +81,6 @@ class FunctionReader {
       if (std::optional<uint64_t> target = label_offset(trim(label))) out.table.push_back(*target);
     std::sort(out.table.begin(), out.table.end());
     out.table.erase(std::unique(out.table.begin(), out.table.end()), out.table.end());
-  }
-
-  /// Compilers fill up a section with NOPs behind the branch to itself that ends the code.
-  static void drop_padding(std::vector<Instruction>& instructions) {
-    size_t kept = instructions.size();
-    while (kept > 1 && instructions[kept - 1].opcode == "NOP") --kept;
-    const bool padding = kept < instructions.size() &&
-                         instructions[kept - 1].flow == Flow::branch &&
-                         instructions[kept - 1].target == instructions[kept - 1].offset;
-    if (padding) instructions.resize(kept);
   }
 
   const SassSection& section_;

@@ -86,8 +86,10 @@ struct Instruction {
   Control control;
   Flow flow = Flow::next;
   std::optional<uint64_t> target;  ///< of a direct branch or call within the function's section
-  std::string target_symbol;       ///< of a call, if it is known by name
-  std::vector<uint64_t> table;     ///< targets of an indirect branch, if known
+  /// Of a BSSY: where the threads that part after it meet again, if it is in the function.
+  std::optional<uint64_t> convergence;
+  std::string target_symbol;    ///< of a call, if it is known by name
+  std::vector<uint64_t> table;  ///< targets of an indirect branch, if known
   bool known = true;  ///< false: the decoder does not understand it; defs and uses are empty
 
   bool is_load() const { return op_class == OpClass::load || op_class == OpClass::texture; }

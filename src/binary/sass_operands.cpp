@@ -20,6 +20,7 @@ SassOperand read_operand(std::string_view text) {
   RegisterToken token = read_register(text.substr(start));
   if (token.length) {
     operand.kind = token.kind;
+    operand.start = start;
     operand.reg = token.reg;
     operand.negated = text[0] == '!';
     operand.scalar = text.find(".F32", start + token.length) != text.npos;

@@ -36,6 +36,7 @@ struct SassOperand {
   bool wide = false;            ///< written with .64
   bool scalar = false;          ///< written with .F32: one value for both halves of a pair
   std::string_view text;
+  size_t start = 0;  ///< of the register's name in `text`
 };
 
 /// At most this many operands are looked at; no instruction has so many.

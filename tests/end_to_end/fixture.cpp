@@ -22,14 +22,17 @@ const Measurement& fixture_measurement() {
   return measurement;
 }
 
+Attribution analyze_fixture(DecoderKind decoder) {
+  AttributionOptions options;
+  options.source_roots = {FATHOM_SOURCE_DIR};
+  options.decoder = decoder;
+  Attribution result = attribute(fixture_measurement(), options).value();
+  advise(result);
+  return result;
+}
+
 const Attribution& fixture() {
-  static const Attribution attribution = [] {
-    AttributionOptions options;
-    options.source_roots = {FATHOM_SOURCE_DIR};
-    Attribution result = attribute(fixture_measurement(), options).value();
-    advise(result);
-    return result;
-  }();
+  static const Attribution attribution = analyze_fixture(DecoderKind::native);
   return attribution;
 }
 

@@ -11,7 +11,9 @@ namespace fathom::testing {
 std::string fixture_path();
 std::string source_path(const std::string& relative);
 
-/// The fixture, read, attributed and advised once for all tests of the program.
+/// The fixture, read, attributed and advised; fixture() once for all tests of the program, by the
+/// native decoder.
+Attribution analyze_fixture(DecoderKind decoder);
 const Attribution& fixture();
 const Measurement& fixture_measurement();
 
