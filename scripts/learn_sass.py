@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Learns src/binary/data/sass.table, the table of the native SASS decoder, from nvdisasm.
 
-    scripts/learn_sass.py OUTPUT NVDISASM[,NVDISASM...] CUBIN...
+    sass_shapes LIBRARY... CUBIN... >WORDS
+    scripts/learn_sass.py OUTPUT NVDISASM[,NVDISASM...] WORDS
 
 nvdisasm disassembles raw words of any architecture (`nvdisasm -b SM90 FILE`), so it can be asked what any bit means.
-The cubins only say which opcodes exist and where to start: one word of each shape is kept. For an opcode (bits 0 to 11):
+The words, which tests/sass_differential/sass_shapes takes from real code, only say which opcodes exist and where to
+start: an architecture keeps one of each shape that nvdisasm accepts for it. For an opcode (bits 0 to 11):
 
 1. Each other bit is flipped alone. Bits that change the number of a register together are a register field, bits that
    change a number are a literal; the rest choose modifiers and operands, or do nothing, or are fixed.
@@ -36,7 +38,7 @@ KEPT = ((1 << 105) - 1) & ~0xf000
 NEUTRAL = 7 << 12 | 0x000fc000 << 96
 MOST_ATOMS = 11
 SPECIAL = {'Z': 0, 'O': 1, 'W': 16, 'H': 0x10000}
-MOST_ENTRIES = 12
+MOST_ENTRIES = 20
 
 
 def align(a, b):
@@ -647,11 +649,22 @@ class Entry:
         return out
 
 
+def shape_of(word):
+    """What two words of an opcode must have in common for one of them to be enough."""
+    ones = tuple(field(word, at, 8) == 255 for at in (16, 24, 32, 64))
+    return field(word, 72, 33), ones, field(word, 32, 32) == 0, field(word, 40, 24) == 0
+
+
 def learn_opcode(opcode, shapes, uniform_width, log):
     """Entries for one opcode, in the order in which they are to be tried."""
-    words = [w & KEPT | NEUTRAL for w in shapes]
-    texts = yield words
-    todo = [(w, t) for w, t in zip(words, texts) if t is not None]
+    asked = [w & KEPT | NEUTRAL for w in shapes]
+    texts = yield asked
+    accepted = {}
+    for w, t in zip(asked, texts):
+        if t is not None:
+            accepted.setdefault(shape_of(w), (w, t))
+    words, texts = [w for w, _ in accepted.values()], [t for _, t in accepted.values()]
+    todo = list(zip(words, texts))
     entries, tried = [], set()
     while todo and len(tried) < MOST_ENTRIES:
         seed = next((w for w, _ in todo if w not in tried), None)
@@ -676,7 +689,7 @@ def learn_opcode(opcode, shapes, uniform_width, log):
             found = next((p for p in (x.predict(word) for x in entries) if p is not None), None)
             return found == skeleton(text)
         todo = [(w, t) for w, t in zip(words, texts) if t is not None and not right(w, t)]
-    log.append((opcode, len(shapes), len(entries), len(todo), todo[:2]))
+    log.append((opcode, len(words), len(entries), len(todo), todo[:2]))
     return entries
 
 
@@ -702,35 +715,12 @@ def run_all(oracle, tasks):
 ARCHITECTURES = ('70', '75', '80', '86', '87', '88', '89', '90a', '100a', '103a', '110a', '120a', '121a')
 
 
-def code_sections(path):
-    with open(path, 'rb') as file:
-        data = file.read()
-    if data[:5] != b'\x7fELF\2':
-        return
-    offset, = struct.unpack_from('<Q', data, 0x28)
-    count, = struct.unpack_from('<H', data, 0x3c)
-    for i in range(count):
-        _, kind, flags, _, start, size = struct.unpack_from('<IIQQQQ', data, offset + 64 * i)
-        if kind == 1 and flags & 4:
-            yield data[start:start + size // 16 * 16]
-
-
-def collect_shapes(paths):
-    """opcode -> words, one of each shape, the most frequent first."""
-    found = {}
-    for path in paths:
-        for code in code_sections(path):
-            for low, high in struct.iter_unpack('<QQ', code):
-                zeros = ((low >> 16 & 255) == 255, (low >> 24 & 255) == 255, (low >> 32 & 255) == 255,
-                         (high & 255) == 255, low >> 32 == 0, low >> 40 == 0)
-                key = low & 0xfff, high >> 8 & (1 << 33) - 1, zeros
-                if key in found:
-                    found[key][0] += 1
-                else:
-                    found[key] = [1, low | high << 64]
+def read_words(path):
+    """opcode -> words, in the file's order."""
     shapes = collections.defaultdict(list)
-    for (opcode, _, _), (_, word) in sorted(found.items(), key=lambda x: (-x[1][0], x[1][1])):
-        shapes[opcode].append(word)
+    with open(path, 'rb') as file:
+        for low, high in struct.iter_unpack('<QQ', file.read()):
+            shapes[low & 0xfff].append(low | high << 64)
     return shapes
 
 
@@ -753,9 +743,9 @@ def learn_architecture(job):
 
 
 def main():
-    output, programs, cubins = sys.argv[1], sys.argv[2], sys.argv[3:]
-    shapes = collect_shapes(cubins)
-    print(sum(map(len, shapes.values())), 'shapes of', len(shapes), 'opcodes', file=sys.stderr)
+    output, programs, words = sys.argv[1:]
+    shapes = read_words(words)
+    print(sum(map(len, shapes.values())), 'words of', len(shapes), 'opcodes', file=sys.stderr)
     tables = {}
     with multiprocessing.Pool() as pool:
         for arch, table, asked in pool.imap(learn_architecture, [(programs, a, shapes) for a in ARCHITECTURES], 1):

@@ -278,6 +278,7 @@ constexpr OpcodeFacts kOpcodes[] = {
     {"SETCTAID", control, ""},
     {"UGETNEXTWORKID", control, ""},
     {"USETMAXREG", control, ""},
+    {"USETSHMSZ", control, ""},
     {"YIELD", control, ""},
 };
 // clang-format on
