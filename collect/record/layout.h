@@ -307,10 +307,10 @@ struct NumaPage {
   uint32_t threads;                       ///< how many accessed it
   uint32_t reserved;
 };
-/// One thread's share of the preceding NumaPage.
+/// One thread's share of a NumaPage.
 struct NumaPageThread {
+  uint32_t page;  ///< index among the snapshot's NumaPages
   uint32_t thread;
-  uint32_t reserved;
   uint64_t reads, writes;
 };
 /// A cache line that several threads accessed in the same phases and at least one wrote, more often
@@ -323,10 +323,10 @@ struct NumaLine {
   double true_invalidations;   ///< expected, of copies held for the same words
   uint64_t reads, writes;
 };
-/// One thread's share of the preceding NumaLine.
+/// One thread's share of a NumaLine.
 struct NumaLineThread {
+  uint32_t line;  ///< index among the snapshot's NumaLines
   uint32_t thread;
-  uint32_t reserved;
   uint32_t reads[16], writes[16];  ///< by word of 4 bytes; saturating
 };
 /// Where instrumented code accesses an object most: samples of its accesses' places.
