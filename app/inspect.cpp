@@ -68,8 +68,9 @@ class Inspection {
     if (!count) return fail(count.error());
     tell_problems(found);
     write(arguments_.extract + ": " + counted(*count, "image", "images") + "\n");
-    return written_ ? written_
-                    : found.problems.empty() ? 0 : static_cast<int>(ErrorKind::bad_input);
+    return written_                 ? written_
+           : found.problems.empty() ? 0
+                                    : static_cast<int>(ErrorKind::bad_input);
   }
 
   void tell_problems(const GpuImages& found) const {

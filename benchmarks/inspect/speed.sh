@@ -17,7 +17,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 "$fathom" inspect --arch sm_90a --extract "$work" "$library"
-cubin=$(ls -S "$work"/*.cubin | head -n1)
+cubin=$(ls -S "$work"/*.cubin | sed -n 1p)
 echo "$(basename "$cubin"): $(stat -c %s "$cubin") bytes; $(nproc) processors"
 "$fathom" inspect --summary "$cubin" | tail -n1
 hyperfine --warmup 1 --runs 5 --style basic --export-json "$work/times.json" \
