@@ -5,6 +5,7 @@
 #include <set>
 
 #include "app/command_line.h"
+#include "app/inspect_extract.h"
 #include "app/inspect_views.h"
 #include "app/ordered_work.h"
 #include "base/mapped_file.h"
@@ -16,7 +17,7 @@ namespace {
 enum class View { functions, list, summary, listing, graph };
 
 struct Arguments {
-  std::string file, arch, function, decoder, color;
+  std::string file, arch, function, decoder, color, extract;
   bool list = false, summary = false, disassemble = false, cfg = false, json = false;
   View view() const {
     return list          ? View::list
@@ -47,6 +48,7 @@ class Inspection {
 
   int run(const GpuImages& found) {
     if (std::optional<Error> error = select(found)) return fail(*error);
+    if (!arguments_.extract.empty()) return extract(found);
     if (!write(head())) return written_;
     if (view_ == View::list || with_code_ == 0) {
       for (const GpuImage* image : selected_)
@@ -56,13 +58,27 @@ class Inspection {
       return written_;
     }
     if (!write(tail())) return written_;
-    for (const std::string& problem : found.problems)
-      std::fprintf(stderr, "fathom: %s: %s\n", printable(arguments_.file).c_str(),
-                   printable(problem).c_str());
+    tell_problems(found);
     return verdict(found);
   }
 
  private:
+  int extract(const GpuImages& found) {
+    Result<size_t> count = extract_images(selected_, arguments_.file, arguments_.extract);
+    if (!count) return fail(count.error());
+    tell_problems(found);
+    write(arguments_.extract + ": " + counted(*count, "image", "images") + "\n");
+    return written_                 ? written_
+           : found.problems.empty() ? 0
+                                    : static_cast<int>(ErrorKind::bad_input);
+  }
+
+  void tell_problems(const GpuImages& found) const {
+    for (const std::string& problem : found.problems)
+      std::fprintf(stderr, "fathom: %s: %s\n", printable(arguments_.file).c_str(),
+                   printable(problem).c_str());
+  }
+
   std::optional<Error> select(const GpuImages& found) {
     std::map<std::string, uint64_t> archs;
     for (const GpuImage& image : found.images) {
@@ -256,6 +272,10 @@ void add_views(CLI::App& command, Arguments& arguments) {
   views->add_flag("--disassemble", arguments.disassemble,
                   "SASS beside source lines: stall cycles, yield, barriers set and waited for");
   views->add_flag("--cfg", arguments.cfg, "Basic blocks and loops as a graph in the DOT language");
+  views
+      ->add_option("--extract", arguments.extract,
+                   "Writes the images into a folder, unpacked: image_0012.sm_90a.cubin")
+      ->type_name("FOLDER");
   views->require_option(0, 1);
 }
 

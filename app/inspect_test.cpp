@@ -181,6 +181,17 @@ TEST_F(Inspect, ListsImagesWithTotals) {
   EXPECT_EQ(outcome.err, "");
 }
 
+TEST_F(Inspect, ExtractsImagesThatItCanReadAgain) {
+  const std::string folder = folder_.path() + "/made/here";
+  Outcome outcome = run("--arch sm_90a --extract " + folder + " fatbin/library.so");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, folder + ": 1 image\n");
+  const std::string cubin = folder + "/image_0002.sm_90a.cubin";
+  EXPECT_EQ(std::filesystem::file_size(cubin), 3840u);
+  EXPECT_NE(run("--summary " + cubin).out.find("1 function, "), std::string::npos);
+  expect_error("--extract /proc/absent fatbin/library.so", 3, "cannot make the folder");
+}
+
 TEST_F(Inspect, JsonListsWhatTheTextLists) {
   Json json = Json::parse(run("--list --json --arch sm_75 fatbin/library.so").out);
   ASSERT_EQ(json["images"].size(), 1u);

@@ -32,6 +32,13 @@ seeds() {
 mkdir -p build/fuzz/seeds/sass_fuzz build/fuzz/found
 python3 fuzz/sass_seeds.py build/fuzz/seeds/sass_fuzz tests/fixtures/cubin
 
+# What decides in the decoder is in its table and not in its code: there values count.
+options() {
+  case $1 in
+    sass_fuzz) echo -use_value_profile=1 ;;
+  esac
+}
+
 failed=0
 for target in "${targets[@]}"; do
   work=build/fuzz/work/$target
@@ -39,13 +46,14 @@ for target in "${targets[@]}"; do
   echo "== $target: $seconds s"
   ASAN_OPTIONS=detect_leaks=0 build/fuzz/fuzz/"$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
     -max_len=65536 -print_final_stats=1 -verbosity=0 -artifact_prefix=build/fuzz/found/"$target"- \
-    "$work" "fuzz/corpus/$target" $(seeds "$target") 2>&1 | tail -n 12 || failed=1
-  rm -rf "build/fuzz/merged"
-  mkdir -p build/fuzz/merged
-  build/fuzz/fuzz/"$target" -merge=1 -max_len=4096 -verbosity=0 build/fuzz/merged "$work" "fuzz/corpus/$target" \
-    >build/fuzz/merge.log 2>&1
+    $(options "$target") "$work" "fuzz/corpus/$target" $(seeds "$target") 2>&1 | tail -n 12 || failed=1
+  merged=build/fuzz/merged/$target
+  rm -rf "$merged"
+  mkdir -p "$merged"
+  build/fuzz/fuzz/"$target" -merge=1 -max_len=16384 -verbosity=0 $(options "$target") "$merged" "$work" \
+    "fuzz/corpus/$target" >build/fuzz/merge-"$target".log 2>&1
   rm -rf "fuzz/corpus/$target"
-  mv build/fuzz/merged "fuzz/corpus/$target"
+  mv "$merged" "fuzz/corpus/$target"
   echo "$(find "fuzz/corpus/$target" -type f | wc -l) inputs, $(du -sk "fuzz/corpus/$target" | cut -f1) KiB"
 done
 exit $failed

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <cstring>
+#include <map>
+#include <memory>
 
 #include "binary/native_decoder.h"
 
@@ -10,9 +12,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static constexpr unsigned kArchitectures[] = {70, 75, 80, 86, 89, 90, 100, 103, 120};
   if (size == 0) return 0;
   const unsigned compute = kArchitectures[data[0] % std::size(kArchitectures)];
-  const SassTable* table = native_table(compute);
-  FATHOM_INVARIANT(table != nullptr);
-  NativeDecoder decoder(*table);
+  static std::map<unsigned, std::unique_ptr<NativeDecoder>> decoders;
+  std::unique_ptr<NativeDecoder>& made = decoders[compute];
+  if (!made) {
+    const SassTable* table = native_table(compute);
+    FATHOM_INVARIANT(table != nullptr);
+    made = std::make_unique<NativeDecoder>(*table);
+  }
+  NativeDecoder& decoder = *made;
   for (size_t at = 1; at + 16 <= size; at += 16) {
     SassWord word;
     std::memcpy(&word.low, data + at, 8);

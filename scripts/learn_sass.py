@@ -6,7 +6,9 @@
 
 nvdisasm disassembles raw words of any architecture (`nvdisasm -b SM90 FILE`), so it can be asked what any bit means.
 The words, which tests/sass_differential/sass_shapes takes from real code, only say which opcodes exist and where to
-start: an architecture keeps one of each shape that nvdisasm accepts for it. For an opcode (bits 0 to 11):
+start: an architecture keeps one of each shape that nvdisasm accepts for it. Bits 9 to 11 of an opcode say whether an
+operand is a register, a uniform one, an immediate or a constant; forms that no code had are tried with the words of the
+others. For an opcode (bits 0 to 11):
 
 1. Each other bit is flipped alone. Bits that change the number of a register together are a register field, bits that
    change a number are a literal; the rest choose modifiers and operands, or do nothing, or are fixed.
@@ -39,6 +41,23 @@ NEUTRAL = 7 << 12 | 0x000fc000 << 96
 MOST_ATOMS = 11
 SPECIAL = {'Z': 0, 'O': 1, 'W': 16, 'H': 0x10000}
 MOST_ENTRIES = 20
+MOST_FOR_NUMBERS = 2  # more entries, for words whose numbers are wrong
+MOST_TRIED = 60   # words of a form, for others
+UNIFORM_BIT = 91  # set where an operand is a uniform register or a descriptor
+
+
+NUMBER = re.compile(r'\{#(\d+)\}|' + LIT.pattern)
+
+
+def literals_of(operands):
+    return [m.group(0) for o in operands for m in LIT.finditer(o)]
+
+
+def integer(text):
+    try:
+        return int(text, 0)
+    except ValueError:
+        return None
 
 
 def align(a, b):
@@ -224,7 +243,7 @@ class Entry:
         for k, (slot, kind, weights) in enumerate(plans):  # a value that is not 0 and not another literal's
             for i, (b, _) in enumerate(weights):
                 base = put(base, b, 1, 0)
-            pattern = (0x15 + 6 * k) if len(weights) >= 6 else 1
+            pattern = 0x15 + 6 * k if len(weights) >= 6 else 1 + k % ((1 << len(weights)) - 1)
             for i, (b, _) in enumerate(weights):
                 if pattern >> i & 1:
                     base = put(base, b, 1, 1)
@@ -580,6 +599,20 @@ class Entry:
             choice[g] = v
         return self.render(self.compose(choice), word)
 
+    def right(self, word, text):
+        """Whether it says of a word what nvdisasm does, but for the digits of floating-point numbers."""
+        return self.predict(word) == skeleton(text) and all(
+            a == b for a, b in zip(self.numbers(word), map(integer, literals_of(cut(text)[2]))) if None not in (a, b))
+
+    def numbers(self, word):
+        template = self.compose({g: self.project(g, word) for g in self.groups})[1]
+        for m in NUMBER.finditer(','.join(re.sub(r'\{U?[RP]\d+\}', 'R', o) for o in template)):
+            if m.group(1) is None:
+                yield integer(m.group(0))
+            else:
+                k = int(m.group(1))
+                yield None if self.literals[k][0] == 'f' else self.literal_value(k, word)
+
     def render(self, template, word):
         mods, ops = template
 
@@ -664,18 +697,24 @@ def learn_opcode(opcode, shapes, uniform_width, log):
         if t is not None:
             accepted.setdefault(shape_of(w), (w, t))
     words, texts = [w for w, _ in accepted.values()], [t for _, t in accepted.values()]
-    todo = list(zip(words, texts))
     entries, tried = [], set()
-    while todo and len(tried) < MOST_ENTRIES:
-        seed = next((w for w, _ in todo if w not in tried), None)
+
+    def wrong(exactly):
+        for word, text in zip(words, texts):
+            entry = next((x for x in entries if x.predict(word) is not None), None)
+            if entry is None or not (entry.right(word, text) if exactly else entry.predict(word) == skeleton(text)):
+                yield word
+    tries = [False] * MOST_ENTRIES + [True] * MOST_FOR_NUMBERS  # what is wrong but for numbers comes first
+    for exactly in tries:
+        seed = next((w for w in wrong(exactly) if w not in tried), None)
         if seed is None:
-            break
+            continue
         tried.add(seed)
         rival = next((e for e in entries if e.predict(seed) is not None), None)
         e = Entry(opcode, seed, uniform_width)
         e.shapes = words
         ok = yield from e.learn()
-        if ok and e.predict(seed) == skeleton(next(t for w, t in todo if w == seed)):
+        if ok and e.predict(seed) == skeleton(accepted[shape_of(seed)][1]):
             if rival is None:
                 entries.append(e)
             else:
@@ -684,12 +723,8 @@ def learn_opcode(opcode, shapes, uniform_width, log):
                         if isinstance(a, int) and field(rival.base ^ seed, a, 1):
                             e.conditions[a] = field(seed, a, 1)
                 entries.insert(entries.index(rival), e)
-
-        def right(word, text):
-            found = next((p for p in (x.predict(word) for x in entries) if p is not None), None)
-            return found == skeleton(text)
-        todo = [(w, t) for w, t in zip(words, texts) if t is not None and not right(w, t)]
-    log.append((opcode, len(words), len(entries), len(todo), todo[:2]))
+    left = list(wrong(False))
+    log.append((opcode, len(words), len(entries), len(left), left[:2]))
     return entries
 
 
@@ -712,7 +747,7 @@ def run_all(oracle, tasks):
 
 
 # Architectures that nvdisasm knows; the variants with `a` know all that the others know.
-ARCHITECTURES = ('70', '75', '80', '86', '87', '88', '89', '90a', '100a', '103a', '110a', '120a', '121a')
+ARCHITECTURES = ('70', '72', '75', '80', '86', '87', '88', '89', '90a', '100a', '101a', '103a', '107a', '110a', '120a', '121a')
 
 
 def read_words(path):
@@ -724,12 +759,33 @@ def read_words(path):
     return shapes
 
 
+def other_forms(oracle, shapes):
+    """The shapes, and words of forms that are missing: those of the other forms with the form's bits changed."""
+    nearest = {}
+    for opcode, words in shapes.items():
+        words = [w & KEPT | NEUTRAL for w in words]
+        accepted = [w for w, t in zip(words, oracle.ask(words)) if t is not None]
+        if accepted:
+            nearest[opcode] = accepted[:MOST_TRIED]
+    tried = {}
+    for base in {opcode & 0x1ff for opcode in nearest}:
+        siblings = [w for form in range(8) for w in nearest.get(form << 9 | base, ())]
+        for form in range(8):
+            if form << 9 | base not in nearest:
+                tried[form << 9 | base] = [put(put(w, 9, 3, form), UNIFORM_BIT, 1, u) for w in siblings for u in (0, 1)]
+    answers = oracle.ask([w for words in tried.values() for w in words])
+    texts = dict(zip([w for words in tried.values() for w in words], answers))
+    found = {k: [w for w in v if texts[w] and 'INVALID' not in texts[w]] for k, v in tried.items()}
+    return {**shapes, **{k: shapes.get(k, []) + v for k, v in found.items() if v}}
+
+
 def learn_architecture(job):
     programs, arch, shapes = job
     for program in programs.split(','):
         oracle = Oracle(program, 'SM' + arch)
         if oracle.ask([0x7918 | 0x000fc000 << 96])[0] is None:
             continue
+        shapes = other_forms(oracle, shapes)
         log = []
         width = 6 if int(arch.rstrip('a')) < 100 else 8
         tasks = {k: learn_opcode(k, v, width, log) for k, v in shapes.items()}
@@ -737,7 +793,7 @@ def learn_architecture(job):
         for opcode, count, _, left, examples in log:
             if left:
                 print('sm_%s: %03x: %d of %d shapes are not right, as %s' %
-                      (arch, opcode, left, count, oracle.known[examples[0][0]]), file=sys.stderr)
+                      (arch, opcode, left, count, oracle.known[examples[0]]), file=sys.stderr)
         return arch, {k: ['\n'.join(e.lines()) for e in v] for k, v in entries.items()}, oracle.asked
     return arch, {}, 0
 

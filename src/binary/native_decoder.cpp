@@ -78,7 +78,7 @@ class ShapeMaker {
     entry_ = &entry;
     shape_.entry = &entry;
     shape_.opcode = join_parts(entry.name, rows, ".");
-    shape_.bfloat16 = shape_.opcode.find(".BF") != std::string::npos;
+    shape_.bfloat16 = shape_.opcode.find(".BF16") != std::string::npos;
     std::string operands = join_parts(entry.operands, rows, ", ");
     const bool call = starts_with(shape_.opcode, "CALL") || starts_with(shape_.opcode, "JMP");
     read_template(operands, call);

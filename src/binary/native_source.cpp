@@ -199,7 +199,7 @@ class NativeSource : public InstructionSource {
     const SassTable* table = native_table(binary.compute);
     if (!table)
       return Error{ErrorKind::cannot_answer, "no table of encodings for " + binary.arch,
-                   binary.name, "nvdisasm may know the architecture"};
+                   binary.name, "--decoder nvdisasm may know it"};
     return FunctionDecoder(binary, function, decoder_for(*table), facts_of(binary), with_text_)
         .read();
   }

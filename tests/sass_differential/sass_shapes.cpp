@@ -1,5 +1,6 @@
-// sass_shapes FILE... writes one word of machine code for each shape of instruction and architecture that occurs in the
-// cubins of the files, the most frequent first: what scripts/learn_sass.py starts from. Raw words on the standard output.
+// sass_shapes FILE... writes one word of machine code for each shape of instruction and
+// architecture that occurs in the cubins of the files, the most frequent first: what
+// scripts/learn_sass.py starts from. Raw words on the standard output.
 
 #include <algorithm>
 #include <cstdio>
