@@ -1,0 +1,282 @@
+#include "numa/subjects.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+
+namespace fathom {
+namespace {
+
+constexpr size_t kCallers = 3;
+
+std::string place(const SourceLocation& at) {
+  return at.file.empty() ? "" : format("%s:%u", file_name(at.file).c_str(), at.line);
+}
+
+uint64_t least(uint64_t value, uint64_t most) {
+  return std::min(value, most);
+}
+
+class SubjectGatherer {
+ public:
+  SubjectGatherer(const NumaMeasurement& numa, const Names& names) : numa_(numa), names_(names) {
+    subject_of_.assign(numa.objects.size(), kNoId);
+  }
+
+  std::vector<Subject> gather() {
+    for (uint32_t i = 0; i < numa_.objects.size(); ++i) add_object(i);
+    weigh_lines();
+    for (const NumaPage& page : numa_.pages) add_page(page);
+    for (const NumaLine& line : numa_.lines) add_line(line);
+    settle();
+    return std::move(subjects_);
+  }
+
+ private:
+  /// What belongs together: the kind, then a call path, a module's variable or a thread.
+  using Key = std::tuple<NumaObjectKind, uint32_t, uint64_t>;
+
+  Subject& subject(const Key& key, uint32_t& index) {
+    auto [entry, is_new] = index_.try_emplace(key, uint32_t(subjects_.size()));
+    if (is_new) subjects_.emplace_back();
+    index = entry->second;
+    return subjects_[index];
+  }
+
+  void add_object(uint32_t number) {
+    const NumaObject& object = numa_.objects[number];
+    Key key{object.kind, 0, 0};
+    switch (object.kind) {
+      case NumaObjectKind::heap:
+      case NumaObjectKind::mapping:
+        key = {object.kind, object.call_path, 0};
+        break;
+      case NumaObjectKind::module_data:
+        key = {object.kind, object.module, UINT64_MAX};
+        break;
+      case NumaObjectKind::stack:
+        key = {object.kind, object.thread, 0};
+        break;
+      case NumaObjectKind::unknown:
+        break;
+    }
+    Subject& one = subject(key, subject_of_[number]);
+    if (one.objects.empty()) describe(object, one);
+    one.objects.push_back(number);
+    NumaObjectFacts& facts = one.facts;
+    facts.count += object.count;
+    facts.bytes += object.total_bytes;
+    facts.reads += object.reads;
+    facts.writes += object.writes;
+    facts.remote += object.remote_accesses;
+    if (object.size > largest_[subject_of_[number]]) {
+      largest_[subject_of_[number]] = object.size;
+      one.base = object.address;
+    }
+  }
+
+  void describe(const NumaObject& object, Subject& out) const {
+    switch (object.kind) {
+      case NumaObjectKind::heap:
+        return describe_allocation(object, "heap", out);
+      case NumaObjectKind::mapping:
+        return describe_allocation(object, "mapping", out);
+      case NumaObjectKind::module_data: {
+        const CpuModule* module = names_.module(object.module);
+        out.facts.kind = "variable";
+        out.facts.name = "other data of " + (module ? file_name(module->path) : "a module");
+        return;
+      }
+      case NumaObjectKind::stack:
+        out.facts.kind = "stack";
+        out.facts.name = "stack of " + (object.thread < numa_.threads.size()
+                                            ? names_.thread(numa_.threads[object.thread])
+                                            : std::string("an unknown thread"));
+        if (object.thread < numa_.threads.size()) locate_stack(numa_.threads[object.thread], out);
+        return;
+      case NumaObjectKind::unknown:
+        out.facts.kind = "unknown";
+        out.facts.name = "memory of unknown origin";
+    }
+  }
+
+  void describe_allocation(const NumaObject& object, const char* kind, Subject& out) const {
+    out.facts.kind = kind;
+    std::vector<NamedFrame> frames = names_.user_frames(object.call_path);
+    std::string what = out.facts.kind == "heap" ? "heap memory" : "mapped memory";
+    if (frames.empty()) {
+      out.facts.name = what + " from an unknown place";
+      return;
+    }
+    const NamedFrame& site = frames.front();
+    out.facts.at = site.at;
+    std::string where = place(site.at);
+    if (!site.function.empty())
+      where = short_name(site.function) + (where.empty() ? "" : ", " + where);
+    out.facts.name = what + " of " + (where.empty() ? file_name(site.module) : where);
+    for (size_t i = 1; i < frames.size() && i <= kCallers; ++i)
+      if (frames[i].at.line)
+        out.callers.push_back({"called from", frames[i].at, short_name(frames[i].function)});
+  }
+
+  void locate_stack(const NumaThread& thread, Subject& out) const {
+    if (thread.start_module != kNoId)
+      out.facts.at = names_.code(thread.start_module, thread.start_address).back().at;
+  }
+
+  /// The subject of a variable, made when it is first met.
+  uint32_t variable_subject(uint32_t object, const DataVariable& variable) {
+    const NumaObject& data = numa_.objects[object];
+    uint32_t index = 0;
+    Subject& one = subject({NumaObjectKind::module_data, data.module, variable.address}, index);
+    if (one.variable) return index;
+    one.variable = &variable;
+    one.objects = {object};
+    one.base = variable.address + names_.module(data.module)->bias;
+    one.facts.kind = "variable";
+    one.facts.name = demangle(variable.name);
+    one.facts.at = variable.at;
+    one.facts.count = 1;
+    one.facts.bytes = variable.size;
+    return index;
+  }
+
+  const std::vector<DataVariable>* variables_of(uint32_t object) const {
+    const NumaObject& data = numa_.objects[object];
+    return data.kind == NumaObjectKind::module_data ? names_.variables(data.module) : nullptr;
+  }
+  uint64_t in_file(uint32_t object, uint64_t address) const {
+    return address - names_.module(numa_.objects[object].module)->bias;
+  }
+
+  /// The variable with most accesses among the words of a line.
+  const DataVariable* variable_of_line(const std::vector<DataVariable>& variables,
+                                       const NumaLine& line) const {
+    std::map<uint64_t, std::pair<double, const DataVariable*>> weights;
+    uint64_t start = in_file(line.object, line.address);
+    for (size_t word = 0; word < kWordsOfLine; ++word) {
+      const DataVariable* variable = variable_at(variables, start + word * kBytesOfWord);
+      if (variable == nullptr) continue;
+      auto& weight = weights[variable->address];
+      weight.second = variable;
+      for (const NumaLineShare& share : line.shares)
+        weight.first += double(share.reads[word]) + double(share.writes[word]);
+    }
+    const DataVariable* best = nullptr;
+    double most = -1;
+    for (const auto& [address, weight] : weights)
+      if (weight.first > most) most = weight.first, best = weight.second;
+    return best;
+  }
+
+  /// Accesses of variables by the lines of a page, for pages that many variables share.
+  void weigh_lines() {
+    for (const NumaLine& line : numa_.lines)
+      if (const auto* variables = variables_of(line.object))
+        if (const DataVariable* variable = variable_of_line(*variables, line))
+          weights_[{line.object, line.address / kBytesOfPage}][variable] +=
+              double(line.reads) + double(line.writes);
+  }
+
+  /// The variable that a page's accesses count for: the one in whose lines most of them are known
+  /// to be, else the one with the largest part of the page.
+  const DataVariable* variable_of_page(const std::vector<DataVariable>& variables,
+                                       const NumaPage& page) const {
+    const DataVariable* best = nullptr;
+    double most = (double(page.reads) + double(page.writes)) / 2;
+    if (auto known = weights_.find({page.object, page.address / kBytesOfPage});
+        known != weights_.end())
+      for (const auto& [variable, accesses] : known->second)
+        if (accesses > most || (best && accesses == most && variable->address < best->address))
+          most = accesses, best = variable;
+    if (best) return best;
+    uint64_t start = in_file(page.object, page.address), end = start + kBytesOfPage, widest = 0;
+    auto first = std::lower_bound(
+        variables.begin(), variables.end(), start,
+        [](const DataVariable& v, uint64_t address) { return v.address + v.size <= address; });
+    for (auto at = first; at != variables.end() && at->address < end; ++at) {
+      uint64_t from = std::max(at->address, start), to = least(at->address + at->size, end);
+      if (to > from && to - from > widest) widest = to - from, best = &*at;
+    }
+    return best;
+  }
+
+  /// Takes a page's accesses from the rest of its module's data and gives them to its variable.
+  void add_page(const NumaPage& page) {
+    uint32_t owner = subject_of_[page.object];
+    const auto* variables = variables_of(page.object);
+    const DataVariable* variable = variables ? variable_of_page(*variables, page) : nullptr;
+    if (variable) {
+      uint32_t index = variable_subject(page.object, *variable);
+      NumaObjectFacts &rest = subjects_[owner].facts, &own = subjects_[index].facts;
+      uint64_t reads = least(page.reads, rest.reads), writes = least(page.writes, rest.writes);
+      uint64_t remote =
+          least(least(page.remote_reads, reads) + least(page.remote_writes, writes), rest.remote);
+      // What is left must not have more remote accesses than accesses.
+      uint64_t left = rest.reads - reads + (rest.writes - writes);
+      remote = std::max(remote, rest.remote - least(rest.remote, left));
+      rest.reads -= reads, rest.writes -= writes, rest.remote -= remote;
+      own.reads += reads, own.writes += writes, own.remote += remote;
+      owner = index;
+    }
+    subjects_[owner].pages.push_back(&page);
+  }
+
+  void add_line(const NumaLine& line) {
+    uint32_t owner = subject_of_[line.object];
+    if (const auto* variables = variables_of(line.object))
+      if (const DataVariable* variable = variable_of_line(*variables, line))
+        owner = variable_subject(line.object, *variable);
+    Subject& one = subjects_[owner];
+    one.lines.push_back(&line);
+    one.facts.false_invalidations += line.false_invalidations;
+    one.facts.true_invalidations += line.true_invalidations;
+  }
+
+  void settle() {
+    std::erase_if(subjects_, [](const Subject& s) {
+      return s.accesses() == 0 && s.pages.empty() && s.lines.empty();
+    });
+    for (Subject& one : subjects_) {
+      std::stable_sort(
+          one.pages.begin(), one.pages.end(),
+          [](const NumaPage* a, const NumaPage* b) { return a->address < b->address; });
+      auto weight = [](const NumaLine* line) {
+        return line->false_invalidations + line->true_invalidations;
+      };
+      std::stable_sort(one.lines.begin(), one.lines.end(),
+                       [&](const NumaLine* a, const NumaLine* b) { return weight(a) > weight(b); });
+    }
+    std::stable_sort(subjects_.begin(), subjects_.end(), [](const Subject& a, const Subject& b) {
+      return double(a.facts.remote) + a.invalidations() >
+             double(b.facts.remote) + b.invalidations();
+    });
+  }
+
+  const NumaMeasurement& numa_;
+  const Names& names_;
+  std::vector<Subject> subjects_;
+  std::vector<uint32_t> subject_of_;  ///< by object
+  std::map<Key, uint32_t> index_;
+  std::map<uint32_t, uint64_t> largest_;  ///< size of the largest allocation, by subject
+  std::map<std::pair<uint32_t, uint64_t>, std::map<const DataVariable*, double>>
+      weights_;  ///< by object and page
+};
+
+}  // namespace
+
+const DataVariable* variable_at(const std::vector<DataVariable>& variables, uint64_t address) {
+  auto after = std::upper_bound(
+      variables.begin(), variables.end(), address,
+      [](uint64_t value, const DataVariable& variable) { return value < variable.address; });
+  if (after == variables.begin()) return nullptr;
+  const DataVariable& variable = *std::prev(after);
+  return address - variable.address < variable.size ? &variable : nullptr;
+}
+
+std::vector<Subject> gather_subjects(const NumaMeasurement& numa, const Names& names) {
+  return SubjectGatherer(numa, names).gather();
+}
+
+}  // namespace fathom
