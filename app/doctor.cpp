@@ -20,10 +20,12 @@ void print(const Check& check) {
 int examine() {
   const Check collector = check_cuda_collector(), driver = check_cuda_driver();
   const Check gpus = check_gpus(), cupti = check_cupti();
-  for (const Check& check : {collector, check_exit_collector(), driver, gpus, cupti,
+  const Check numa = check_numa_runtime();
+  for (const Check& check : {collector, check_exit_collector(), numa, driver, gpus, cupti,
                              check_profiling_permission(), check_nvdisasm(), check_cuda_toolkit()})
     print(check);
-  return collector.works && driver.works && gpus.works && cupti.works ? 0 : 1;
+  const bool cuda = collector.works && driver.works && gpus.works && cupti.works;
+  return cuda || numa.works ? 0 : 1;
 }
 
 }  // namespace

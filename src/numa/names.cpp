@@ -17,7 +17,7 @@ bool is_library(const std::string& module) {
       "libgcc_s.", "libgfortran.", "libgomp.",        "libomp.",         "libpthread",
       "ld-linux",  "libiomp5.",    "libfathom_numa.", "libfathom_exit.", "libfathom_cuda.",
       "libm.",     "libquadmath.", "libflang",        "libFortran"};
-  std::string name = file_name(module);
+  std::string name = name_of_file(module);
   return std::any_of(kLibraries.begin(), kLibraries.end(),
                      [&](const char* start) { return starts_with(name, start); });
 }
@@ -49,7 +49,7 @@ bool is_users(const NamedFrame& frame) {
 
 }  // namespace
 
-std::string file_name(const std::string& path) {
+std::string name_of_file(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 

@@ -40,6 +40,6 @@ class Names {
 };
 
 /// A path without its folders.
-std::string file_name(const std::string& path);
+std::string name_of_file(const std::string& path);
 
 }  // namespace fathom

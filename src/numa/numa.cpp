@@ -47,7 +47,7 @@ NumaThreadFacts facts_of(const NumaThread& thread, const Names& names) {
 
 NumaFacts facts_of(const NumaMeasurement& numa, const Process& process, const Names& names) {
   NumaFacts facts;
-  facts.program = file_name(process.executable);
+  facts.program = name_of_file(process.executable);
   double cpu_ns = 0;
   for (const NumaThread& thread : numa.threads) {
     facts.thread_facts.push_back(facts_of(thread, names));

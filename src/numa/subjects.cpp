@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kCallers = 3;
 
 std::string place(const SourceLocation& at) {
-  return at.file.empty() ? "" : format("%s:%u", file_name(at.file).c_str(), at.line);
+  return at.file.empty() ? "" : format("%s:%u", name_of_file(at.file).c_str(), at.line);
 }
 
 uint64_t least(uint64_t value, uint64_t most) {
@@ -85,7 +85,7 @@ class SubjectGatherer {
       case NumaObjectKind::module_data: {
         const CpuModule* module = names_.module(object.module);
         out.facts.kind = "variable";
-        out.facts.name = "other data of " + (module ? file_name(module->path) : "a module");
+        out.facts.name = "other data of " + (module ? name_of_file(module->path) : "a module");
         return;
       }
       case NumaObjectKind::stack:
@@ -114,7 +114,7 @@ class SubjectGatherer {
     std::string where = place(site.at);
     if (!site.function.empty())
       where = short_name(site.function) + (where.empty() ? "" : ", " + where);
-    out.facts.name = what + " of " + (where.empty() ? file_name(site.module) : where);
+    out.facts.name = what + " of " + (where.empty() ? name_of_file(site.module) : where);
     for (size_t i = 1; i < frames.size() && i <= kCallers; ++i)
       if (frames[i].at.line)
         out.callers.push_back({"called from", frames[i].at, short_name(frames[i].function)});
