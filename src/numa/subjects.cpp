@@ -239,6 +239,10 @@ class SubjectGatherer {
       return s.accesses() == 0 && s.pages.empty() && s.lines.empty();
     });
     for (Subject& one : subjects_) {
+      // Sums of a damaged file's counts may be more than 64 bits hold.
+      NumaObjectFacts& facts = one.facts;
+      if (facts.remote > facts.reads && facts.remote - facts.reads > facts.writes)
+        facts.remote = facts.reads;
       std::stable_sort(
           one.pages.begin(), one.pages.end(),
           [](const NumaPage* a, const NumaPage* b) { return a->address < b->address; });
