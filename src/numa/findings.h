@@ -14,8 +14,6 @@ struct NumaView {
   const NumaFacts& facts;
   const ProgramLoad& load;
   const std::vector<Subject>& subjects;
-
-  std::string thread(uint32_t index) const;  ///< "thread 1"; "unknown threads" for none
 };
 
 /// Fills the scores of a subject; `cpu_ms`: processor time of all threads together.

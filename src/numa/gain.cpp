@@ -107,12 +107,13 @@ Gain gain_of_padding(const Topology& topology, const ProgramLoad& load, const Su
                      double invalidations) {
   double apart = topology.apart(load.threads);
   SpeedupRange latency = topology.remote_latency();
+  double own = std::max({subject.accesses(), subject.accesses_to_lines(), 1.0});
+  double all = std::max(load.accesses, own);
   auto transfers = [&](Part part) {
     double each = kMemoryLatency * ((1 - apart) / 2 + apart * latency.*part);
-    return invalidations * kTransferShare.*part * each;
+    return std::min(invalidations, own) * kTransferShare.*part * each;
   };
   Gain gain;
-  double own = std::max(subject.accesses(), 1.0), all = std::max(load.accesses, own);
   gain.subject = range_of([&](Part part) { return 1 + transfers(part) / own; });
   gain.program = range_of([&](Part part) { return 1 + kCacheShare.*part * transfers(part) / all; });
   gain.assumptions = {

@@ -110,11 +110,6 @@ void analyze_process(const Measurement& measurement, uint32_t number, const Numa
 
 }  // namespace
 
-std::string NumaView::thread(uint32_t index) const {
-  return index < numa.threads.size() ? format("thread %u", numa.threads[index].index)
-                                     : std::string("unknown threads");
-}
-
 void set_scores(double cpu_ms, uint32_t sampling, NumaObjectFacts& facts) {
   if (cpu_ms <= 0) return;
   double scale = std::ldexp(1.0, int(sampling)) / cpu_ms;
@@ -128,6 +123,11 @@ void set_scores(double cpu_ms, uint32_t sampling, NumaObjectFacts& facts) {
 Finding finding_about(const NumaView& view, const Subject& subject) {
   Finding finding;
   finding.subject = subject.facts.name;
+  if (view.numa.sampling)
+    finding.assumptions.push_back(
+        format("one of %s intervals was counted, and the others were alike: scores are scaled, "
+               "counts are not",
+               human_count(uint64_t{1} << view.numa.sampling).c_str()));
   finding.location = subject.facts.at;
   // Several addresses of one line are one place.
   std::map<std::tuple<SourceLocation, bool, std::string>, double> places;
@@ -159,7 +159,8 @@ Finding finding_about(const NumaView& view, const Subject& subject) {
 void apply(const Gain& gain, Finding& finding) {
   finding.speedup = gain.subject;
   finding.program_speedup = gain.program;
-  finding.assumptions = gain.assumptions;
+  finding.assumptions.insert(finding.assumptions.begin(), gain.assumptions.begin(),
+                             gain.assumptions.end());
 }
 
 Result<Done> set_threshold(std::string_view text, NumaThresholds& thresholds) {

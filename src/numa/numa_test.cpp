@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 #include "numa/testing.h"
 
@@ -117,9 +118,9 @@ TEST_P(WithWorkers, CountersSideBySideArePadded) {
 TEST_P(WithWorkers, FieldsOfAGlobalStructAreNamed) {
   program_.global_struct();
   Finding finding = find("false-sharing", "padding", "stats", 5);
-  EXPECT_TRUE(contains(finding.text,
-                       "hits (words 0 to 1) by thread 1; misses (words 2 to 3) by "
-                       "thread 2"))
+  const char* others[] = {"thread 2", "threads 2 and 3", "threads 2, 3 and 4", "threads 2, 3, 4"};
+  EXPECT_TRUE(contains(finding.text, "hits (words 0 to 1) by thread 1; misses (words 2 to 3) by " +
+                                         std::string(others[std::min(GetParam() - 2, 3u)])))
       << finding.text;
   EXPECT_TRUE(contains(suggestions(finding), "put hits, misses on lines of their own"));
 }
@@ -205,19 +206,21 @@ TEST(Numa, LocalAndRemoteAccessesAddUp) {
   EXPECT_EQ(local + remote, accesses);
 }
 
-TEST(Numa, APageOfManyVariablesCountsForTheOneWithTheHottestLines) {
+TEST(Numa, APageOfManyVariablesIsDividedByItsLines) {
   NumaProgram program(4);
   program.global_struct();
   Profile profile = analyzed(program);
   std::map<std::string, NumaObjectFacts> facts;
   for (const NumaObjectFacts& one : profile.numa.at(0).objects) facts[one.name] = one;
-  // Its lines hold few of the page's accesses, so that the page is the largest variable's.
-  EXPECT_EQ(facts.at("buffer").writes, 2'000'000u);
-  EXPECT_EQ(facts.at("buffer").remote, 900'000u);
+  // 400,000 writes are known to be to its line; the others count for the largest variable.
+  EXPECT_EQ(facts.at("stats").writes, 400'000u);
+  EXPECT_EQ(facts.at("stats").remote, 180'000u);
+  EXPECT_EQ(facts.at("buffer").writes, 1'600'000u);
+  EXPECT_EQ(facts.at("buffer").remote, 720'000u);
   EXPECT_EQ(facts.at("other data of app").writes, 1'000'000u);
   EXPECT_EQ(facts.at("other data of app").remote, 100'000u);
   EXPECT_EQ(facts.at("stats").kind, "variable");
-  EXPECT_EQ(facts.at("stats").false_invalidations, 2e6);
+  EXPECT_EQ(facts.at("stats").false_invalidations, 2e5);
 }
 
 TEST(Numa, InvalidationsHideTheRemoteScore) {
@@ -298,6 +301,48 @@ TEST(Numa, FindingsComeInTheOrderOfTheirGain) {
   for (size_t i = 1; i < 3; ++i)
     EXPECT_GE(profile.findings[i - 1].program_speedup->mid,
               profile.findings[i].program_speedup->mid);
+}
+
+TEST(Numa, ForgedRecordsNeverBreakTheAnalysis) {
+  NumaProgram program(4);
+  program.blocks();
+  program.interleaved();
+  program.table();
+  program.counters();
+  program.global_struct();
+  program.shared_counter();
+  program.waits(true);
+  program.stages(3);
+  const std::map<std::string, std::string> files = program.files();
+  testing::TemporaryDirectory directory;
+  testing::write_files(directory.path(), files);
+  std::mt19937 random(20240807);
+  for (const auto& [file, bytes] : files) {
+    if (!file.ends_with("numa.fathom") && file != "run.fathom") continue;
+    std::vector<Damage> damages;
+    std::vector<Chunk> chunks =
+        read_chunks({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, damages);
+    for (int round = 0; round < 300; ++round) {
+      std::string forged;
+      for (const Chunk& chunk : chunks) {
+        std::string payload(as_text(chunk.payload));
+        for (size_t flips = random() % 3; flips > 0; --flips)
+          payload[random() % payload.size()] = char(random() % 2 ? random() : 255);
+        forged += encode_chunk(chunk.type, payload);
+      }
+      testing::write_files(directory.path(), {{file, forged}});
+      Result<Measurement> measurement = read_measurement(directory.path());
+      ASSERT_TRUE(measurement.ok());
+      Profile profile;
+      find_numa_issues(*measurement, {}, profile);
+      for (const Finding& finding : profile.findings) expect_complete(finding);
+      for (const NumaFacts& facts : profile.numa)
+        for (const NumaObjectFacts& object : facts.objects)
+          ASSERT_TRUE(object.remote <= object.reads ||
+                      object.remote - object.reads <= object.writes);
+    }
+    testing::write_files(directory.path(), {{file, bytes}});
+  }
 }
 
 TEST(Numa, AProcessWithoutInstrumentedCodeIsNotSilent) {

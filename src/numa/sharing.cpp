@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "base/text.h"
 #include "numa/findings.h"
@@ -77,7 +76,8 @@ class SharingSearch {
          is_false ? facts.false_score : facts.true_score, "invalidations per ms and thread"},
         {is_false ? "invalidations by other words" : "invalidations by the same words", count,
          "invalidations"},
-        {"accesses to the object", subject_.accesses(), "accesses"},
+        {"accesses to the object", std::max(subject_.accesses(), subject_.accesses_to_lines()),
+         "accesses"},
         {"shared cache lines", double(subject_.lines.size()), "lines"},
         {"threads that share them", double(threads_of_lines()), "threads"}};
     if (is_false)
@@ -181,27 +181,42 @@ class SharingSearch {
     return other ? demangle(other->name) : "";
   }
 
+  /// "words 0 to 1 by thread 1; words 2 to 3 by threads 2 and 3"
+  std::string parts_text(const NumaLine& line) const {
+    std::vector<const NumaLineShare*> shares;
+    for (const NumaLineShare& share : line.shares) shares.push_back(&share);
+    std::stable_sort(shares.begin(), shares.end(),
+                     [](const auto* a, const auto* b) { return a->thread < b->thread; });
+    std::vector<std::pair<std::string, std::vector<std::string>>> users;  // of each part
+    for (const NumaLineShare* share : shares) {
+      std::string part = part_of(line, *share);
+      auto known = std::find_if(users.begin(), users.end(),
+                                [&](const auto& user) { return user.first == part; });
+      if (known == users.end()) known = users.insert(users.end(), {part, {}});
+      known->second.push_back(share->thread == kNoId
+                                  ? "others"
+                                  : std::to_string(view_.numa.threads[share->thread].index));
+    }
+    std::vector<std::string> texts;
+    for (auto& [part, threads] : users) {
+      if (part.empty() || texts.size() > kWordsOfLine) continue;
+      std::string last = threads.back();
+      threads.pop_back();
+      texts.push_back(part + (threads.empty() ? " by thread " : " by threads ") +
+                      join(threads, ", ") + (threads.empty() ? "" : " and ") + last);
+    }
+    return join(texts, "; ");
+  }
+
   std::string lines_text() const {
     std::string text;
     for (size_t i = 0; i < subject_.lines.size() && i < kMostLines; ++i) {
       const NumaLine& line = *subject_.lines[i];
-      std::vector<const NumaLineShare*> shares;
-      for (const NumaLineShare& share : line.shares) shares.push_back(&share);
-      std::stable_sort(shares.begin(), shares.end(),
-                       [](const auto* a, const auto* b) { return a->thread < b->thread; });
-      std::vector<std::string> parts;
-      for (const NumaLineShare* share : shares)
-        if (parts.size() < kWordsOfLine)
-          if (std::string part = part_of(line, *share); !part.empty())
-            parts.push_back(part + " by " + view_.thread(share->thread));
-      bool inside = line.address >= subject_.base;
-      text += format(i ? " In the next one%s: " : " In the hottest line%s: ",
-                     inside && subject_.facts.count <= 1
-                         ? format(", at byte %llu of it",
-                                  static_cast<unsigned long long>(line.address - subject_.base))
-                               .c_str()
-                         : "") +
-              join(parts, "; ") + ".";
+      text += i ? " In the next one" : " In the hottest line";
+      if (line.address >= subject_.base && subject_.facts.count <= 1)
+        text += format(", at byte %llu of it",
+                       static_cast<unsigned long long>(line.address - subject_.base));
+      text += ": " + parts_text(line) + ".";
     }
     return text;
   }

@@ -26,7 +26,7 @@ class SubjectGatherer {
 
   std::vector<Subject> gather() {
     for (uint32_t i = 0; i < numa_.objects.size(); ++i) add_object(i);
-    weigh_lines();
+    gather_lines();
     for (const NumaPage& page : numa_.pages) add_page(page);
     for (const NumaLine& line : numa_.lines) add_line(line);
     settle();
@@ -170,27 +170,17 @@ class SubjectGatherer {
     return best;
   }
 
-  /// Accesses of variables by the lines of a page, for pages that many variables share.
-  void weigh_lines() {
+  /// The lines of each page of a module's data, for pages that many variables share.
+  void gather_lines() {
     for (const NumaLine& line : numa_.lines)
-      if (const auto* variables = variables_of(line.object))
-        if (const DataVariable* variable = variable_of_line(*variables, line))
-          weights_[{line.object, line.address / kBytesOfPage}][variable] +=
-              double(line.reads) + double(line.writes);
+      if (variables_of(line.object))
+        lines_[{line.object, line.address / kBytesOfPage}].push_back(&line);
   }
 
-  /// The variable that a page's accesses count for: the one in whose lines most of them are known
-  /// to be, else the one with the largest part of the page.
+  /// The variable with the largest part of a page, or null.
   const DataVariable* variable_of_page(const std::vector<DataVariable>& variables,
                                        const NumaPage& page) const {
     const DataVariable* best = nullptr;
-    double most = (double(page.reads) + double(page.writes)) / 2;
-    if (auto known = weights_.find({page.object, page.address / kBytesOfPage});
-        known != weights_.end())
-      for (const auto& [variable, accesses] : known->second)
-        if (accesses > most || (best && accesses == most && variable->address < best->address))
-          most = accesses, best = variable;
-    if (best) return best;
     uint64_t start = in_file(page.object, page.address), end = start + kBytesOfPage, widest = 0;
     auto first = std::lower_bound(
         variables.begin(), variables.end(), start,
@@ -202,23 +192,40 @@ class SubjectGatherer {
     return best;
   }
 
-  /// Takes a page's accesses from the rest of its module's data and gives them to its variable.
+  /// Takes accesses from the rest of a module's data and gives them to one of its variables.
+  void give(uint32_t object, const DataVariable& variable, uint64_t reads, uint64_t writes,
+            uint64_t remote) {
+    uint32_t index = variable_subject(object, variable);
+    NumaObjectFacts &rest = subjects_[subject_of_[object]].facts, &own = subjects_[index].facts;
+    reads = least(reads, rest.reads), writes = least(writes, rest.writes);
+    remote = least(least(remote, reads + writes), rest.remote);
+    // What is left must not have more remote accesses than accesses.
+    uint64_t left = rest.reads - reads + (rest.writes - writes);
+    remote = std::max(remote, rest.remote - least(rest.remote, left));
+    rest.reads -= reads, rest.writes -= writes, rest.remote -= remote;
+    own.reads += reads, own.writes += writes, own.remote += remote;
+  }
+
+  /// The accesses to lines that were tracked count for the lines' variables, with the page's share
+  /// of remote ones, and all others for the variable with the largest part of the page.
   void add_page(const NumaPage& page) {
     uint32_t owner = subject_of_[page.object];
-    const auto* variables = variables_of(page.object);
-    const DataVariable* variable = variables ? variable_of_page(*variables, page) : nullptr;
-    if (variable) {
-      uint32_t index = variable_subject(page.object, *variable);
-      NumaObjectFacts &rest = subjects_[owner].facts, &own = subjects_[index].facts;
-      uint64_t reads = least(page.reads, rest.reads), writes = least(page.writes, rest.writes);
-      uint64_t remote =
-          least(least(page.remote_reads, reads) + least(page.remote_writes, writes), rest.remote);
-      // What is left must not have more remote accesses than accesses.
-      uint64_t left = rest.reads - reads + (rest.writes - writes);
-      remote = std::max(remote, rest.remote - least(rest.remote, left));
-      rest.reads -= reads, rest.writes -= writes, rest.remote -= remote;
-      own.reads += reads, own.writes += writes, own.remote += remote;
-      owner = index;
+    if (const auto* variables = variables_of(page.object)) {
+      uint64_t reads = page.reads, writes = page.writes;
+      uint64_t remote = page.remote_reads + page.remote_writes;
+      double share = reads + writes ? double(remote) / (double(reads) + double(writes)) : 0;
+      for (const NumaLine* line : lines_[{page.object, page.address / kBytesOfPage}]) {
+        const DataVariable* variable = variable_of_line(*variables, *line);
+        if (variable == nullptr) continue;
+        uint64_t r = least(line->reads, reads), w = least(line->writes, writes);
+        uint64_t far = least(uint64_t(share * (double(r) + double(w))), remote);
+        give(page.object, *variable, r, w, far);
+        reads -= r, writes -= w, remote -= far;
+      }
+      if (const DataVariable* variable = variable_of_page(*variables, page)) {
+        give(page.object, *variable, reads, writes, remote);
+        owner = variable_subject(page.object, *variable);
+      }
     }
     subjects_[owner].pages.push_back(&page);
   }
@@ -264,11 +271,17 @@ class SubjectGatherer {
   std::vector<uint32_t> subject_of_;  ///< by object
   std::map<Key, uint32_t> index_;
   std::map<uint32_t, uint64_t> largest_;  ///< size of the largest allocation, by subject
-  std::map<std::pair<uint32_t, uint64_t>, std::map<const DataVariable*, double>>
-      weights_;  ///< by object and page
+  std::map<std::pair<uint32_t, uint64_t>, std::vector<const NumaLine*>>
+      lines_;  ///< by object and page
 };
 
 }  // namespace
+
+double Subject::accesses_to_lines() const {
+  double sum = 0;
+  for (const NumaLine* line : lines) sum += double(line->reads) + double(line->writes);
+  return sum;
+}
 
 const DataVariable* variable_at(const std::vector<DataVariable>& variables, uint64_t address) {
   auto after = std::upper_bound(

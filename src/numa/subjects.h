@@ -23,6 +23,8 @@ struct Subject {
 
   double accesses() const { return double(facts.reads) + double(facts.writes); }
   double invalidations() const { return facts.false_invalidations + facts.true_invalidations; }
+  /// To the lines alone.
+  double accesses_to_lines() const;
 };
 
 /// The subjects of a process: those with most remote accesses and invalidations first.

@@ -11,6 +11,7 @@ constexpr uint64_t kHeap = 0x7f0000000000;
 constexpr uint64_t kPage = 4096, kLine = 64;
 constexpr uint64_t kPagesEach = 8;
 constexpr uint64_t kAccessesEach = 1'000'000;  ///< of a worker to each array
+constexpr uint32_t kWritesEach = 100'000;      ///< of a worker to a shared line
 constexpr uint64_t kSetUp = 512;               ///< writes of the main thread to a page
 
 struct Users {
@@ -54,20 +55,19 @@ struct Part {
 };
 void add_line(NumaBuilder& numa, uint32_t object, uint64_t address, const std::vector<Part>& parts,
               double false_invalidations, double true_invalidations) {
-  constexpr uint32_t kWrites = 10'000;
   record::NumaLine line{};
   line.address = address;
   line.object = object;
   line.threads = uint32_t(parts.size());
   line.false_invalidations = false_invalidations;
   line.true_invalidations = true_invalidations;
-  line.writes = kWrites * parts.size();
+  line.writes = kWritesEach * parts.size();
   uint32_t index = numa.line(line);
   for (const Part& part : parts) {
     record::NumaLineThread share{};
     share.line = index;
     share.thread = part.thread;
-    for (uint32_t i = 0; i < part.words; ++i) share.writes[part.word + i] = kWrites;
+    for (uint32_t i = 0; i < part.words; ++i) share.writes[part.word + i] = kWritesEach;
     numa.line_thread(share);
   }
 }
@@ -111,15 +111,15 @@ uint32_t NumaProgram::site(NumaBuilder& numa, uint64_t address, const char* func
   return numa.frame(numa.frame(caller, libstdcpp_, 0x100), libc_, 0x200);
 }
 
-uint32_t NumaProgram::heap(NumaBuilder& numa, uint32_t site, uint64_t address, uint64_t bytes) {
+uint32_t NumaProgram::heap(NumaBuilder& numa, uint32_t site, uint64_t address, uint64_t bytes,
+                           uint64_t each) {
   record::NumaObject object{};
   object.call_path = site;
   object.module = record::kNone;
   object.address = address;
   object.size = object.total_bytes = bytes;
   object.count = 1;
-  object.reads = workers_ * kAccessesEach;
-  object.remote_accesses = workers_ * kAccessesEach;
+  object.reads = object.remote_accesses = workers_ * each;
   uint32_t id = numa.object(object);
   numa.place({id, app_, 0x30, 70, 0, 0});
   numa.place({id, app_, 0x30, 30, 1, 0});
@@ -129,7 +129,8 @@ uint32_t NumaProgram::heap(NumaBuilder& numa, uint32_t site, uint64_t address, u
 void NumaProgram::blocks() {
   later([this](NumaBuilder& numa) {
     uint64_t pages = workers_ * kPagesEach;
-    uint32_t id = heap(numa, site(numa, 0x100, "_Z10make_fieldv", 12), kHeap, pages * kPage);
+    uint32_t id =
+        heap(numa, site(numa, 0x100, "_Z10make_fieldv", 12), kHeap, pages * kPage, kAccessesEach);
     uint64_t each = kAccessesEach / kPagesEach / 2;
     for (uint64_t i = 0; i < pages; ++i)
       add_page(numa, id, kHeap + i * kPage, 0, {{uint32_t(1 + i / kPagesEach)}, each, each});
@@ -139,7 +140,8 @@ void NumaProgram::blocks() {
 void NumaProgram::interleaved() {
   later([this](NumaBuilder& numa) {
     constexpr uint64_t kPages = 16, kStart = kHeap + (1 << 20);
-    uint32_t id = heap(numa, site(numa, 0x110, "_Z9make_gridv", 14), kStart, kPages * kPage);
+    uint32_t id =
+        heap(numa, site(numa, 0x110, "_Z9make_gridv", 14), kStart, kPages * kPage, kAccessesEach);
     uint64_t each = kAccessesEach / kPages / 2;
     for (uint64_t i = 0; i < kPages; ++i)
       add_page(numa, id, kStart + i * kPage, 0, {numbers(1, workers_), each, each});
@@ -149,7 +151,8 @@ void NumaProgram::interleaved() {
 void NumaProgram::table() {
   later([this](NumaBuilder& numa) {
     constexpr uint64_t kPages = 16, kStart = kHeap + (2 << 20);
-    uint32_t id = heap(numa, site(numa, 0x120, "_Z10make_tablev", 16), kStart, kPages * kPage);
+    uint32_t id =
+        heap(numa, site(numa, 0x120, "_Z10make_tablev", 16), kStart, kPages * kPage, kAccessesEach);
     for (uint64_t i = 0; i < kPages; ++i)
       add_page(numa, id, kStart + i * kPage, 0, {numbers(1, workers_), kAccessesEach / kPages, 0});
   });
@@ -176,13 +179,14 @@ void NumaProgram::local_blocks() {
 void NumaProgram::counters() {
   later([this](NumaBuilder& numa) {
     constexpr uint64_t kStart = kHeap + (4 << 20);
-    uint32_t id = heap(numa, site(numa, 0x140, "_Z13make_countersv", 20), kStart, 8 * workers_);
+    uint32_t id =
+        heap(numa, site(numa, 0x140, "_Z13make_countersv", 20), kStart, 8 * workers_, kWritesEach);
     for (uint32_t first = 1; first <= workers_; first += 8) {
       std::vector<Part> parts;
       for (uint32_t i = first; i <= workers_ && i < first + 8; ++i)
         parts.push_back({i, 2 * ((i - 1) % 8), 2});
       add_line(numa, id, kStart + (first - 1) / 8 * kLine, parts,
-               0.6 * double(parts.size() * kAccessesEach), 0);
+               0.6 * double(parts.size() * kWritesEach), 0);
     }
   });
 }
@@ -210,7 +214,7 @@ void NumaProgram::global_struct() {
     numa.page(page);
     std::vector<Part> parts = {{1, 0, 2}};
     for (uint32_t i = 2; i <= workers_; ++i) parts.push_back({i, 2, 2});
-    add_line(numa, id, kBias + kData, parts, double(workers_ * kAccessesEach) / 2, 0);
+    add_line(numa, id, kBias + kData, parts, double(workers_ * kWritesEach) / 2, 0);
   });
 }
 
@@ -223,11 +227,11 @@ void NumaProgram::shared_counter() {
     object.module = app_;
     object.address = kBias + kData;
     object.count = 1;
-    object.writes = workers_ * kAccessesEach;
+    object.writes = workers_ * kWritesEach;
     uint32_t id = numa.object(object);
     std::vector<Part> parts;
     for (uint32_t i = 1; i <= workers_; ++i) parts.push_back({i, 0, 2});
-    add_line(numa, id, kBias + kData + kPage, parts, 0, double(workers_ * kAccessesEach) / 2);
+    add_line(numa, id, kBias + kData + kPage, parts, 0, double(workers_ * kWritesEach) / 2);
   });
 }
 
@@ -267,11 +271,15 @@ void NumaProgram::write(NumaBuilder& numa) {
   numa.snapshot(true, sampling_);
 }
 
-Measurement NumaProgram::read() {
+std::map<std::string, std::string> NumaProgram::files() {
   NumaBuilder numa(process_);
   write(numa);
+  return builder_.files();
+}
+
+Measurement NumaProgram::read() {
   TemporaryDirectory directory;
-  builder_.write(directory.path());
+  write_files(directory.path(), files());
   Result<Measurement> measurement = read_measurement(directory.path());
   FATHOM_INVARIANT(measurement.ok());
   return std::move(measurement).value();

@@ -37,13 +37,15 @@ class NumaProgram {
   void stages(double times);
   void sampling(uint32_t log2) { sampling_ = log2; }
 
-  /// Writes the recording and reads it.
+  /// The recording by its files' paths; to be called once.
+  std::map<std::string, std::string> files();
+  /// Writes and reads it; to be called once.
   Measurement read();
 
  private:
   void write(NumaBuilder& numa);
   uint32_t site(NumaBuilder& numa, uint64_t address, const char* function, uint32_t line);
-  uint32_t heap(NumaBuilder& numa, uint32_t site, uint64_t address, uint64_t bytes);
+  uint32_t heap(NumaBuilder& numa, uint32_t site, uint64_t address, uint64_t bytes, uint64_t each);
   void later(std::function<void(NumaBuilder&)> add) { later_.push_back(std::move(add)); }
 
   uint32_t workers_;
