@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "app/compile.h"
 #include "app/machine_check.h"
 
 namespace fathom {
@@ -20,8 +21,9 @@ void print(const Check& check) {
 int examine() {
   const Check collector = check_cuda_collector(), driver = check_cuda_driver();
   const Check gpus = check_gpus(), cupti = check_cupti();
-  for (const Check& check : {collector, check_exit_collector(), driver, gpus, cupti,
-                             check_profiling_permission(), check_nvdisasm(), check_cuda_toolkit()})
+  for (const Check& check :
+       {collector, check_exit_collector(), driver, gpus, cupti, check_profiling_permission(),
+        check_nvdisasm(), check_cuda_toolkit(), check_clang_pass()})
     print(check);
   return collector.works && driver.works && gpus.works && cupti.works ? 0 : 1;
 }
