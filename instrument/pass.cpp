@@ -109,6 +109,7 @@ void add_pass(PassBuilder& builder) {
 }  // namespace
 }  // namespace fathom::instrument
 
-extern "C" LLVM_ATTRIBUTE_WEAK llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
+extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo
+llvmGetPassPluginInfo() {
   return {LLVM_PLUGIN_API_VERSION, "fathom-numa", "1", fathom::instrument::add_pass};
 }
