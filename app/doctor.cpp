@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "app/compile.h"
 #include "app/machine_check.h"
 
 namespace fathom {
@@ -22,7 +23,8 @@ int examine() {
   const Check gpus = check_gpus(), cupti = check_cupti();
   const Check numa = check_numa_runtime();
   for (const Check& check : {collector, check_exit_collector(), numa, driver, gpus, cupti,
-                             check_profiling_permission(), check_nvdisasm(), check_cuda_toolkit()})
+                             check_profiling_permission(), check_nvdisasm(), check_cuda_toolkit(),
+                             check_clang_pass()})
     print(check);
   const bool cuda = collector.works && driver.works && gpus.works && cupti.works;
   return cuda || numa.works ? 0 : 1;
