@@ -165,6 +165,7 @@ Recorded count_recorded(const std::string& directory) {
 
 void write_symbols(const std::string& directory, record::ChunkWriter& out) {
   Addresses wanted;
+  std::set<std::pair<std::string, std::string>> told;
   for (const auto& folder : process_folders(directory)) gather_addresses(folder, wanted);
   for (const auto& [path, addresses] : wanted) {
     const std::vector<uint64_t> list(addresses.begin(), addresses.end());
@@ -174,6 +175,11 @@ void write_symbols(const std::string& directory, record::ChunkWriter& out) {
         const auto& level = symbols[i][depth];
         out.add_text(ChunkType::symbol, record::Symbol{list[i], depth, level.line},
                      {path, level.function, level.file});
+        if (level.returned == Returned::other || !told.emplace(path, level.function).second)
+          continue;
+        const bool to_void = level.returned == Returned::pointer_to_void;
+        out.add_text(ChunkType::pointer_function, record::PointerFunction{to_void, 0},
+                     {path, level.function});
       }
   }
 }

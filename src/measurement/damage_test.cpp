@@ -43,6 +43,8 @@ void describe_run(const Measurement& measurement, Lines& lines) {
     for (size_t depth = 0; depth < levels.size(); ++depth)
       lines.insert("symbol " + key.first + number(key.second) + " " + number(depth) +
                    levels[depth].function + levels[depth].at.file + number(levels[depth].at.line));
+  for (const auto& [function, to_void] : measurement.pointer_functions)
+    lines.insert("pointer from " + function.first + function.second + number(to_void));
   for (const auto& [path, variables] : measurement.variables)
     for (const DataVariable& variable : variables)
       lines.insert("variable " + path + variable.name + number(variable.address));
@@ -169,6 +171,7 @@ Files small_measurement() {
   std::string sha256 = builder.add_binary("cubin");
   builder.add_disassembly(sha256, "nvdisasm", "NOP ;");
   builder.symbol("/bin/app", 0x40, "main", "main.cpp", 12);
+  builder.pointer_function("/bin/app", "make", true);
   builder.variable("/bin/app", {0x2000, 8, 3, 0}, "counter", "main.cpp", "long");
   builder.symbol("/bin/app", 0x40, "inlined", "main.h", 2, 1);
   ProcessBuilder& process = builder.add_process();

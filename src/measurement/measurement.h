@@ -92,7 +92,9 @@ struct Measurement {
   std::map<std::pair<std::string, uint64_t>, std::vector<CpuSymbol>>
       symbols;  ///< by module path and address
   std::map<std::string, std::vector<DataVariable>>
-      variables;                  ///< by module path; sorted by address
+      variables;  ///< by module path; sorted by address
+  std::map<std::pair<std::string, std::string>, bool>
+      pointer_functions;          ///< by module path and mangled name: whether void* is returned
   std::vector<Warning> warnings;  ///< the collectors' messages, and what was cut or damaged
 };
 

@@ -1,5 +1,6 @@
 #include "measurement/numa_reader.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace fathom {
@@ -26,38 +27,51 @@ bool at_most_sum(uint64_t a, uint64_t b, uint64_t c) {
 }  // namespace
 
 template <class Record>
-bool NumaReader::add_records(const Chunk& chunk, Complaints& complaints) {
+void NumaReader::add_records_of(const Chunk& chunk, Complaints& complaints) {
   for_each_record<Record>(chunk, complaints, [this](const Record& one) {
     ++open_.records;
     return this->add(one);
   });
-  return true;
 }
 
 bool NumaReader::add_chunk(const Chunk& chunk, Complaints& complaints) {
+  if (chunk.type == ChunkType::numa_snapshot) {
+    add_waiting(complaints);
+    for_each_record<record::NumaSnapshot>(
+        chunk, complaints, [this](const record::NumaSnapshot& one) { return end(one); });
+    return true;
+  }
+  if (chunk.type < ChunkType::numa_thread || chunk.type > ChunkType::numa_module) return false;
+  waiting_.push_back(chunk);
+  return true;
+}
+
+/// A writer flushes full buffers first. What others refer to has the lower type number.
+void NumaReader::add_waiting(Complaints& complaints) {
+  std::stable_sort(waiting_.begin(), waiting_.end(),
+                   [](const Chunk& a, const Chunk& b) { return a.type < b.type; });
+  for (const Chunk& chunk : waiting_) add_records(chunk, complaints);
+  waiting_.clear();
+}
+
+void NumaReader::add_records(const Chunk& chunk, Complaints& complaints) {
   switch (chunk.type) {
     case ChunkType::numa_module:
-      return add_records<record::NumaModule>(chunk, complaints);
+      return add_records_of<record::NumaModule>(chunk, complaints);
     case ChunkType::numa_thread:
-      return add_records<record::NumaThread>(chunk, complaints);
+      return add_records_of<record::NumaThread>(chunk, complaints);
     case ChunkType::numa_object:
-      return add_records<record::NumaObject>(chunk, complaints);
+      return add_records_of<record::NumaObject>(chunk, complaints);
     case ChunkType::numa_page:
-      return add_records<record::NumaPage>(chunk, complaints);
+      return add_records_of<record::NumaPage>(chunk, complaints);
     case ChunkType::numa_page_thread:
-      return add_records<record::NumaPageThread>(chunk, complaints);
+      return add_records_of<record::NumaPageThread>(chunk, complaints);
     case ChunkType::numa_line:
-      return add_records<record::NumaLine>(chunk, complaints);
+      return add_records_of<record::NumaLine>(chunk, complaints);
     case ChunkType::numa_line_thread:
-      return add_records<record::NumaLineThread>(chunk, complaints);
-    case ChunkType::numa_place:
-      return add_records<record::NumaPlace>(chunk, complaints);
-    case ChunkType::numa_snapshot:
-      for_each_record<record::NumaSnapshot>(
-          chunk, complaints, [this](const record::NumaSnapshot& one) { return end(one); });
-      return true;
+      return add_records_of<record::NumaLineThread>(chunk, complaints);
     default:
-      return false;
+      return add_records_of<record::NumaPlace>(chunk, complaints);
   }
 }
 
@@ -211,7 +225,7 @@ const char* NumaReader::end(const record::NumaSnapshot& snapshot) {
 }
 
 NumaMeasurement NumaReader::finish(Complaints& complaints) {
-  lost_ = lost_ || open_.records > 0;
+  lost_ = lost_ || !waiting_.empty();
   if (lost_ && last_.number == 0)
     complaints.add("no snapshot of memory accesses is whole: they are unknown", 0);
   else if (last_.number != 0 && (lost_ || !last_.is_last))

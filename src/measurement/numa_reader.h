@@ -16,14 +16,16 @@ class NumaReader {
   /// `modules` and `nodes` say what ids of modules and call-path nodes mean.
   NumaReader(const Ids& modules, const Ids& nodes) : modules_(modules), nodes_(nodes) {}
 
-  /// True if the chunk is one of a snapshot's.
+  /// True if the chunk is one of a snapshot's. Its bytes must stay until the next snapshot's end.
   bool add_chunk(const Chunk& chunk, Complaints& complaints);
   /// The last whole snapshot, and what must be known about it.
   NumaMeasurement finish(Complaints& complaints);
 
  private:
+  void add_waiting(Complaints& complaints);
+  void add_records(const Chunk& chunk, Complaints& complaints);
   template <class Record>
-  bool add_records(const Chunk& chunk, Complaints& complaints);
+  void add_records_of(const Chunk& chunk, Complaints& complaints);
 
   // Each takes a record and returns what is wrong with it, or nullptr.
   const char* add(const record::NumaModule& module);
@@ -45,6 +47,7 @@ class NumaReader {
   };
 
   const Ids &modules_, &nodes_;
+  std::vector<Chunk> waiting_;  ///< since the last snapshot's end
   Open open_;
   NumaMeasurement last_;
   bool lost_ = false;  ///< a snapshot after `last_` was not whole

@@ -11,6 +11,7 @@ namespace {
 using testing::MeasurementBuilder;
 using testing::NumaBuilder;
 using testing::ProcessBuilder;
+using testing::RecordFile;
 using testing::TemporaryDirectory;
 
 /// A process with two threads that share an array; what is read of it after `change`.
@@ -113,6 +114,31 @@ TEST(NumaRecords, TheLastWholeSnapshotCounts) {
   recording.add_snapshot(100, false);
   recording.add_snapshot(300, true);
   EXPECT_EQ(recording.read().processes.at(0).numa.threads.at(1).reads, 300u);
+}
+
+TEST(NumaRecords, MayComeInAnyOrderBeforeTheirSnapshot) {
+  Recording recording;
+  RecordFile& file = recording.process.file("numa.fathom");
+  record::NumaPage page{};
+  page.object = 4;
+  page.reads = 5;
+  file.add(record::ChunkType::numa_page_thread, record::NumaPageThread{0, 3, 5, 0});
+  file.add(record::ChunkType::numa_page, page);
+  record::NumaObject object{};
+  object.id = 4;
+  file.add(record::ChunkType::numa_object, object);
+  record::NumaThread thread{};
+  thread.index = 3;
+  file.add(record::ChunkType::numa_thread, thread);
+  record::NumaSnapshot snapshot{};
+  snapshot.records = 4;
+  file.add(record::ChunkType::numa_snapshot, snapshot);
+  Measurement measurement = recording.read();
+  const NumaMeasurement& numa = measurement.processes.at(0).numa;
+  ASSERT_EQ(numa.pages.size(), 1u);
+  EXPECT_EQ(numa.pages[0].reads, 5u);
+  ASSERT_EQ(numa.pages[0].shares.size(), 1u);
+  EXPECT_EQ(numa.threads.at(numa.pages[0].shares[0].thread).index, 3u);
 }
 
 TEST(NumaRecords, ASnapshotThatLacksARecordIsLeftOut) {

@@ -40,6 +40,8 @@ class RunReader {
         return for_each_record<record::Symbol>(chunk, complaints_, use);
       case ChunkType::data_symbol:
         return for_each_record<record::DataSymbol>(chunk, complaints_, use);
+      case ChunkType::pointer_function:
+        return for_each_record<record::PointerFunction>(chunk, complaints_, use);
       default:
         note_unknown_type(chunk, complaints_);
     }
@@ -100,6 +102,13 @@ class RunReader {
          {std::string(strings[2]), symbol.line},
          std::string(strings[3]),
          symbol.element_size});
+    return nullptr;
+  }
+
+  const char* add(const record::PointerFunction& function,
+                  const Strings<record::PointerFunction>& strings) {
+    measurement_.pointer_functions[{std::string(strings[0]), std::string(strings[1])}] =
+        function.to_void != 0;
     return nullptr;
   }
 

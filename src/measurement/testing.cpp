@@ -251,6 +251,12 @@ void MeasurementBuilder::variable(const std::string& module_path, const record::
   run_.add(ChunkType::data_symbol, symbol, {module_path, name, file, type});
 }
 
+void MeasurementBuilder::pointer_function(const std::string& module_path,
+                                          const std::string& function, bool to_void) {
+  run_.add(ChunkType::pointer_function, record::PointerFunction{to_void, 0},
+           {module_path, function});
+}
+
 std::map<std::string, std::string> MeasurementBuilder::files() {
   if (finished_ && !ended_) run_.add(ChunkType::run_end, record::RunEnd{0, 0, 2'500'000'000});
   ended_ = true;

@@ -135,6 +135,7 @@ class MeasurementBuilder {
               const std::string& file, uint32_t line, uint32_t depth = 0);
   void variable(const std::string& module_path, const record::DataSymbol& symbol,
                 const std::string& name, const std::string& file, const std::string& type);
+  void pointer_function(const std::string& module_path, const std::string& function, bool to_void);
   /// Leaves RunEnd out.
   void unfinished() { finished_ = false; }
 

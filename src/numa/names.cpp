@@ -62,10 +62,21 @@ std::vector<NamedFrame> Names::code(uint32_t module, uint64_t address) const {
   std::string path = known ? known->path : std::string();
   std::vector<NamedFrame> out;
   if (auto found = measurement_.symbols.find({path, address}); found != measurement_.symbols.end())
-    for (auto level = found->second.rbegin(); level != found->second.rend(); ++level)
-      out.push_back({demangle(level->function), level->at, path});
+    for (auto level = found->second.rbegin(); level != found->second.rend(); ++level) {
+      NamedFrame& frame = out.emplace_back(NamedFrame{demangle(level->function), level->at, path});
+      auto pointer = measurement_.pointer_functions.find({path, level->function});
+      if (pointer == measurement_.pointer_functions.end()) continue;
+      frame.returns_pointer = true;
+      frame.returns_void_pointer = pointer->second;
+    }
   if (out.empty()) out.push_back({"", {}, path});
   return out;
+}
+
+NamedFrame Names::user_code(uint32_t module, uint64_t address) const {
+  std::vector<NamedFrame> levels = code(module, address);
+  auto own = std::find_if(levels.begin(), levels.end(), is_users);
+  return own == levels.end() ? levels.front() : *own;
 }
 
 std::vector<NamedFrame> Names::user_frames(uint32_t call_path) const {

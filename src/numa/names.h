@@ -13,6 +13,7 @@ struct NamedFrame {
   std::string function;  ///< demangled; empty: unknown
   SourceLocation at;
   std::string module;  ///< path
+  bool returns_pointer = false, returns_void_pointer = false;
 };
 
 class Names {
@@ -23,6 +24,8 @@ class Names {
   /// What an address of code means, innermost level first; one level without a function if nothing
   /// is known of it.
   std::vector<NamedFrame> code(uint32_t module, uint64_t address) const;
+  /// The innermost level of an address that is the user's own; without one, the innermost.
+  NamedFrame user_code(uint32_t module, uint64_t address) const;
   /// The frames of a call path that are the user's own, innermost first: neither the allocator's,
   /// nor those of the languages' libraries. If there are none, those whose line is known.
   std::vector<NamedFrame> user_frames(uint32_t call_path) const;

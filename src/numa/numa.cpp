@@ -134,7 +134,7 @@ Finding finding_about(const NumaView& view, const Subject& subject) {
   double all = 0;
   for (const NumaPlace& place : view.numa.places) {
     if (!std::binary_search(subject.objects.begin(), subject.objects.end(), place.object)) continue;
-    NamedFrame frame = view.names.code(place.module, place.address).front();
+    NamedFrame frame = view.names.user_code(place.module, place.address);
     all += double(place.samples);
     places[{frame.at, place.is_write, short_name(frame.function)}] += double(place.samples);
   }

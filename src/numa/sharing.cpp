@@ -9,9 +9,10 @@
 namespace fathom {
 namespace {
 
-constexpr size_t kMostLines = 2;    ///< in a text
-constexpr size_t kMostParts = 8;    ///< of a line or of an object, in a text
-constexpr double kUsesWord = 0.01;  ///< of a thread's accesses to its most used word
+constexpr size_t kMostLines = 2;     ///< in a text
+constexpr size_t kMostParts = 8;     ///< of a line or of an object, in a text
+constexpr double kUsesLine = 0.005;  ///< of all accesses to a line
+constexpr double kUsesWord = 0.01;   ///< of a thread's accesses to its most used word
 constexpr uint64_t kPairOfLines = 2 * kBytesOfLine;
 
 /// A part of a struct, as DataVariable::type names it.
@@ -52,6 +53,12 @@ std::vector<Field> fields_of(const std::string& type) {
 
 double use_of(const NumaLineShare& share, size_t word) {
   return double(share.reads[word]) + double(share.writes[word]);
+}
+
+double use_of(const NumaLineShare& share) {
+  double sum = 0;
+  for (size_t word = 0; word < kWordsOfLine; ++word) sum += use_of(share, word);
+  return sum;
 }
 
 /// "word 3", "words 0 to 1"
@@ -184,11 +191,16 @@ class SharingSearch {
   /// "words 0 to 1 by thread 1; words 2 to 3 by threads 2 and 3"
   std::string parts_text(const NumaLine& line) const {
     std::vector<const NumaLineShare*> shares;
-    for (const NumaLineShare& share : line.shares) shares.push_back(&share);
+    double all = 0;
+    for (const NumaLineShare& share : line.shares) {
+      shares.push_back(&share);
+      all += use_of(share);
+    }
     std::stable_sort(shares.begin(), shares.end(),
                      [](const auto* a, const auto* b) { return a->thread < b->thread; });
     std::vector<std::pair<std::string, std::vector<std::string>>> users;  // of each part
     for (const NumaLineShare* share : shares) {
+      if (use_of(*share) < kUsesLine * all) continue;
       std::string part = part_of(line, *share);
       auto known = std::find_if(users.begin(), users.end(),
                                 [&](const auto& user) { return user.first == part; });

@@ -1,7 +1,9 @@
 #include "numa/subjects.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <set>
 
 #include "base/text.h"
 
@@ -25,6 +27,7 @@ class SubjectGatherer {
   }
 
   std::vector<Subject> gather() {
+    count_callers();
     for (uint32_t i = 0; i < numa_.objects.size(); ++i) add_object(i);
     gather_lines();
     for (const NumaPage& page : numa_.pages) add_page(page);
@@ -101,6 +104,30 @@ class SubjectGatherer {
     }
   }
 
+  /// From how many places each function that may allocate for its caller is called.
+  void count_callers() {
+    for (const NumaObject& object : numa_.objects) {
+      if (object.call_path == kNoId) continue;
+      std::vector<NamedFrame> frames = names_.user_frames(object.call_path);
+      for (size_t i = 0; i + 1 < frames.size() && frames[i].returns_pointer; ++i)
+        callers_[frames[i].function].insert({frames[i + 1].function, frames[i + 1].at});
+    }
+  }
+
+  /// The first frame that is no mere helper for allocation: one that returns void*, or any pointer
+  /// and is called from several places.
+  size_t site_of(const std::vector<NamedFrame>& frames) const {
+    size_t depth = 0;
+    while (depth + 1 < frames.size()) {
+      const NamedFrame& frame = frames[depth];
+      auto callers = callers_.find(frame.function);
+      bool shared = callers != callers_.end() && callers->second.size() > 1;
+      if (!frame.returns_void_pointer && !(frame.returns_pointer && shared)) break;
+      ++depth;
+    }
+    return depth;
+  }
+
   void describe_allocation(const NumaObject& object, const char* kind, Subject& out) const {
     out.facts.kind = kind;
     std::vector<NamedFrame> frames = names_.user_frames(object.call_path);
@@ -109,6 +136,10 @@ class SubjectGatherer {
       out.facts.name = what + " from an unknown place";
       return;
     }
+    size_t depth = site_of(frames);
+    for (size_t i = 0; i < depth; ++i)
+      out.callers.push_back({"allocated in", frames[i].at, short_name(frames[i].function)});
+    frames.erase(frames.begin(), frames.begin() + ptrdiff_t(depth));
     const NamedFrame& site = frames.front();
     out.facts.at = site.at;
     std::string where = place(site.at);
@@ -230,6 +261,27 @@ class SubjectGatherer {
     subjects_[owner].pages.push_back(&page);
   }
 
+  /// Whether a thread uses a word of its own while others write other words. True if nothing is
+  /// known of the words.
+  static bool has_own_words(const NumaLine& line) {
+    std::array<size_t, kWordsOfLine> writers{};
+    for (const NumaLineShare& share : line.shares)
+      for (size_t word = 0; word < kWordsOfLine; ++word) writers[word] += share.writes[word] > 0;
+    bool known = false;
+    for (const NumaLineShare& share : line.shares) {
+      bool others_write = false, has_own = false;
+      for (size_t word = 0; word < kWordsOfLine; ++word) {
+        bool is_used = share.reads[word] > 0 || share.writes[word] > 0;
+        bool by_others = writers[word] > (share.writes[word] > 0 ? 1u : 0u);
+        others_write = others_write || by_others;
+        has_own = has_own || (is_used && !by_others);
+        known = known || is_used;
+      }
+      if (others_write && has_own) return true;
+    }
+    return !known;
+  }
+
   void add_line(const NumaLine& line) {
     uint32_t owner = subject_of_[line.object];
     if (const auto* variables = variables_of(line.object))
@@ -237,8 +289,11 @@ class SubjectGatherer {
         owner = variable_subject(line.object, *variable);
     Subject& one = subjects_[owner];
     one.lines.push_back(&line);
-    one.facts.false_invalidations += line.false_invalidations;
-    one.facts.true_invalidations += line.true_invalidations;
+    // Threads that were there before the line was tracked by words cannot be told apart by these.
+    bool is_false = has_own_words(line);
+    one.facts.false_invalidations += is_false ? line.false_invalidations : 0;
+    one.facts.true_invalidations +=
+        line.true_invalidations + (is_false ? 0 : line.false_invalidations);
   }
 
   void settle() {
@@ -270,6 +325,8 @@ class SubjectGatherer {
   std::vector<Subject> subjects_;
   std::vector<uint32_t> subject_of_;  ///< by object
   std::map<Key, uint32_t> index_;
+  std::map<std::string, std::set<std::pair<std::string, SourceLocation>>>
+      callers_;                           ///< by function
   std::map<uint32_t, uint64_t> largest_;  ///< size of the largest allocation, by subject
   std::map<std::pair<uint32_t, uint64_t>, std::vector<const NumaLine*>>
       lines_;  ///< by object and page

@@ -260,6 +260,32 @@ void NumaProgram::stages(double times) {
   }
 }
 
+void NumaProgram::helper() {
+  threads_[workers_].start_address = 0x21;
+  threads_[workers_].reads = threads_[workers_].writes = 1000;
+}
+
+void NumaProgram::allocate_by_helpers() {
+  builder_.pointer_function(kApp, "grab", true);
+  builder_.pointer_function(kApp, "_Z5tablei", false);
+  builder_.symbol(kApp, 0x160, "grab", kSource, 2);
+  builder_.symbol(kApp, 0x161, "_Z5tablei", kSource, 3);
+  for (uint32_t i = 1; i <= 3; ++i) builder_.symbol(kApp, 0x170 + i, "_Z5setupv", kSource, 40 + i);
+  later([this](NumaBuilder& numa) {
+    uint32_t main = numa.frame(record::kNone, app_, 0x10);
+    for (uint32_t i = 1; i <= 3; ++i) {
+      uint32_t helper = numa.frame(numa.frame(main, app_, 0x170 + i), app_, i == 1 ? 0x160 : 0x161);
+      constexpr uint64_t kPages = 4;
+      uint64_t start = kHeap + (uint64_t{6 + i} << 20);
+      uint32_t id =
+          heap(numa, numa.frame(helper, libc_, 0x200), start, kPages * kPage, kAccessesEach);
+      for (uint64_t page = 0; page < kPages; ++page)
+        add_page(numa, id, start + page * kPage, 0,
+                 {numbers(1, workers_), kAccessesEach / kPages, 0});
+    }
+  });
+}
+
 void NumaProgram::write(NumaBuilder& numa) {
   uint32_t created = numa.frame(numa.frame(record::kNone, app_, 0x10), libc_, 0x300);
   numa.module(app_);

@@ -35,6 +35,11 @@ class NumaProgram {
   void waits(bool sharing);
   /// Half of the workers are of another type, with `times` as many accesses.
   void stages(double times);
+  /// The last worker is of another type, with hardly any accesses.
+  void helper();
+  /// Three tables: one from a function that returns void*, two from one that returns double* and is
+  /// called twice.
+  void allocate_by_helpers();
   void sampling(uint32_t log2) { sampling_ = log2; }
 
   /// The recording by its files' paths; to be called once.

@@ -1,6 +1,7 @@
 // Threads that wait so often that the system moves them, and groups of threads with unequal work.
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <queue>
 
@@ -12,6 +13,7 @@ namespace {
 
 constexpr double kPacked = 0.2;  ///< of all accesses: to data that neighbours share
 constexpr size_t kMostSites = 3;
+constexpr double kLeastWaits = 10;  ///< of each thread: a run of a few milliseconds says nothing
 
 double waits_of(const NumaThread& thread) {
   return double(thread.contended_locks) + double(thread.condition_waits) +
@@ -63,6 +65,18 @@ std::vector<RelatedLocation> creation_sites(const NumaView& view) {
   return out;
 }
 
+/// The function in which those threads start that wait most.
+SourceLocation where_most_wait(const NumaView& view) {
+  std::map<std::pair<uint32_t, uint64_t>, double> waits;
+  for (const NumaThread& thread : view.numa.threads)
+    if (thread.start_module != kNoId)
+      waits[{thread.start_module, thread.start_address}] += waits_of(thread);
+  auto most = std::max_element(waits.begin(), waits.end(),
+                               [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == waits.end()) return {};
+  return view.names.code(most->first.first, most->first.second).back().at;
+}
+
 }  // namespace
 
 double parallel_share(const NumaMeasurement& numa) {
@@ -85,12 +99,15 @@ double migration_score(const NumaMeasurement& numa, double cpu_seconds) {
 
 void find_migration(const NumaView& view, std::vector<Finding>& findings) {
   if (view.facts.migration_score <= view.options.thresholds.migration) return;
+  double waits = 0;
+  for (const NumaThread& thread : view.numa.threads) waits += waits_of(thread);
+  if (waits < kLeastWaits * double(view.facts.threads)) return;
   Finding finding;
   finding.kind = "thread-migration";
   finding.fix = "thread-binding";
   finding.subject = "all threads";
   finding.related = creation_sites(view);
-  if (!finding.related.empty()) finding.location = finding.related.front().at;
+  finding.location = where_most_wait(view);
   double locks = 0, conditions = 0, barriers = 0;
   for (const NumaThread& thread : view.numa.threads) {
     locks += double(thread.contended_locks);
@@ -216,6 +233,17 @@ std::vector<ThreadType> concurrent_types(const NumaView& view) {
   return types;
 }
 
+/// "3 of parse, 1 of pack"
+std::string proportion(const std::vector<ThreadType>& types) {
+  double least = types.front().each();
+  for (const ThreadType& type : types) least = std::min(least, type.each());
+  std::vector<std::string> parts;
+  for (const ThreadType& type : types)
+    parts.push_back(
+        format("%.0f of %s", std::round(type.each() / std::max(least, 1.0)), type.name.c_str()));
+  return join(parts, ", ");
+}
+
 void describe_imbalance(const std::vector<ThreadType>& types, const std::vector<uint64_t>& counts,
                         const NumaView& view, Finding& finding) {
   std::vector<std::string> names, now, wanted;
@@ -237,13 +265,25 @@ void describe_imbalance(const std::vector<ThreadType>& types, const std::vector<
       "A thread of %s does %.1f times as many memory accesses as the one with fewest. These groups "
       "run at the same time, so that the others wait for it or leave their processors idle.",
       types[widest].name.c_str(), finding.evidence.front().value);
-  finding.suggestions = {"start " + join(wanted, ", ") + " instead of " + join(now, ", "),
-                         "or divide the work of the slow group anew"};
   std::vector<uint64_t> present;
-  for (const ThreadType& type : types) present.push_back(type.threads);
-  apply(
-      gain_of_balance(slowest(types, present) / slowest(types, counts), view.facts.parallel_share),
-      finding);
+  double all = 0, threads = 0;
+  for (const ThreadType& type : types) {
+    present.push_back(type.threads);
+    all += type.accesses, threads += double(type.threads);
+  }
+  if (counts != present) {
+    finding.suggestions = {"start " + join(wanted, ", ") + " instead of " + join(now, ", "),
+                           "or divide the work of the slow group anew"};
+    apply(gain_of_balance(slowest(types, present) / slowest(types, counts),
+                          view.facts.parallel_share),
+          finding);
+  } else {
+    finding.suggestions = {
+        "with more threads, start them in proportion to the accesses: " + proportion(types),
+        "with so few, let each thread do the work of all groups in turn"};
+    apply(gain_of_balance(slowest(types, present) / (all / threads), view.facts.parallel_share),
+          finding);
+  }
 }
 
 }  // namespace
@@ -257,9 +297,12 @@ void find_imbalance(const NumaView& view, std::vector<Finding>& findings) {
   double ratio = most->each() / std::max(least->each(), 1.0);
   if (ratio <= view.options.thresholds.imbalance) return;
   std::vector<uint64_t> counts = balanced(types);
-  bool same = true;
-  for (size_t i = 0; i < types.size(); ++i) same = same && counts[i] == types[i].threads;
-  if (same) return;  // the numbers are as good as whole ones can be
+  bool same = true, single = true;
+  for (size_t i = 0; i < types.size(); ++i) {
+    same = same && counts[i] == types[i].threads;
+    single = single && types[i].threads == 1;
+  }
+  if (same && !single) return;  // the numbers are as good as whole ones can be
   Finding finding;
   finding.kind = "load-imbalance";
   finding.fix = "thread-counts";
