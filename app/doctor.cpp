@@ -22,9 +22,9 @@ int examine() {
   const Check collector = check_cuda_collector(), driver = check_cuda_driver();
   const Check gpus = check_gpus(), cupti = check_cupti();
   const Check numa = check_numa_runtime();
-  for (const Check& check : {collector, check_exit_collector(), numa, driver, gpus, cupti,
-                             check_profiling_permission(), check_nvdisasm(), check_cuda_toolkit(),
-                             check_clang_pass()})
+  for (const Check& check :
+       {collector, check_exit_collector(), numa, driver, gpus, cupti, check_profiling_permission(),
+        check_nvdisasm(), check_cuda_toolkit(), check_clang_pass()})
     print(check);
   const bool cuda = collector.works && driver.works && gpus.works && cupti.works;
   return cuda || numa.works ? 0 : 1;

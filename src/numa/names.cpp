@@ -49,6 +49,14 @@ bool is_users(const NamedFrame& frame) {
 
 }  // namespace
 
+std::string source_name(const std::string& mangled) {
+  constexpr std::string_view kModule = "_MOD_";
+  size_t at = mangled.find(kModule);
+  if (starts_with(mangled, "__") && at != std::string::npos && at > 2)
+    return mangled.substr(2, at - 2) + "::" + mangled.substr(at + kModule.size());
+  return demangle(mangled);
+}
+
 std::string name_of_file(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
@@ -63,7 +71,8 @@ std::vector<NamedFrame> Names::code(uint32_t module, uint64_t address) const {
   std::vector<NamedFrame> out;
   if (auto found = measurement_.symbols.find({path, address}); found != measurement_.symbols.end())
     for (auto level = found->second.rbegin(); level != found->second.rend(); ++level) {
-      NamedFrame& frame = out.emplace_back(NamedFrame{demangle(level->function), level->at, path});
+      NamedFrame& frame =
+          out.emplace_back(NamedFrame{source_name(level->function), level->at, path});
       auto pointer = measurement_.pointer_functions.find({path, level->function});
       if (pointer == measurement_.pointer_functions.end()) continue;
       frame.returns_pointer = true;

@@ -11,8 +11,10 @@
 namespace fathom {
 namespace {
 
-constexpr size_t kMostPlaces = 4;      ///< of accesses, in a finding
-constexpr double kLeastPlace = 0.05;   ///< of an object's samples
+constexpr size_t kMostPlaces = 4;     ///< of accesses, in a finding
+constexpr double kLeastPlace = 0.05;  ///< of an object's samples
+/// What would bring less even at best is noise, such as one line that two threads' ranges share.
+constexpr double kLeastGain = 1.01;
 constexpr size_t kMostObjects = 1000;  ///< in the profile; a report shows a few of them
 
 bool ran(const NumaThread& thread) {
@@ -193,6 +195,9 @@ void find_numa_issues(const Measurement& measurement, const NumaOptions& options
   for (uint32_t i = 0; i < measurement.processes.size(); ++i)
     if (measurement.processes[i].numa.number != 0)
       analyze_process(measurement, i, options, profile, findings);
+  std::erase_if(findings, [](const Finding& finding) {
+    return finding.program_speedup && finding.program_speedup->high < kLeastGain;
+  });
   auto gain = [](const Finding& f) { return f.program_speedup ? f.program_speedup->mid : 0; };
   std::stable_sort(findings.begin(), findings.end(),
                    [&](const Finding& a, const Finding& b) { return gain(a) > gain(b); });

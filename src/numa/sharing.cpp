@@ -61,6 +61,13 @@ double use_of(const NumaLineShare& share) {
   return sum;
 }
 
+/// How to say in the source that something begins at a cache line; empty where one cannot.
+std::string how_to_align(const SourceLocation& at) {
+  std::string ending = at.file.substr(std::min(at.file.rfind('.'), at.file.size()));
+  bool is_fortran = ending.size() > 1 && (ending[1] == 'f' || ending[1] == 'F');
+  return is_fortran ? "" : " (alignas(64))";
+}
+
 /// "word 3", "words 0 to 1"
 std::string words_text(size_t first, size_t last) {
   return first == last ? format("word %zu", first) : format("words %zu to %zu", first, last);
@@ -185,7 +192,7 @@ class SharingSearch {
     const CpuModule* known = view_.names.module(module);
     if (variables == nullptr || known == nullptr) return "";
     const DataVariable* other = variable_at(*variables, address - known->bias);
-    return other ? demangle(other->name) : "";
+    return other ? source_name(other->name) : "";
   }
 
   /// "words 0 to 1 by thread 1; words 2 to 3 by threads 2 and 3"
@@ -252,10 +259,11 @@ class SharingSearch {
           stride_ % kBytesOfLine == 0
               ? std::string("align the array to 64 bytes: its elements have whole lines, but begin "
                             "in the middle of one")
-              : format("pad %s from a stride of %llu bytes to %llu (alignas(64)), so that each "
+              : format("pad %s from a stride of %llu bytes to %llu%s, so that each "
                        "thread's part has lines of its own",
                        what, static_cast<unsigned long long>(stride_),
-                       static_cast<unsigned long long>(padded)),
+                       static_cast<unsigned long long>(padded),
+                       how_to_align(subject_.facts.at).c_str()),
           "or let each thread add up in a local variable and write the result once"};
     } else {
       finding.suggestions = {

@@ -166,7 +166,7 @@ class SubjectGatherer {
     one.objects = {object};
     one.base = variable.address + names_.module(data.module)->bias;
     one.facts.kind = "variable";
-    one.facts.name = demangle(variable.name);
+    one.facts.name = source_name(variable.name);
     one.facts.at = variable.at;
     one.facts.count = 1;
     one.facts.bytes = variable.size;
@@ -238,12 +238,14 @@ class SubjectGatherer {
   }
 
   /// The accesses to lines that were tracked count for the lines' variables, with the page's share
-  /// of remote ones, and all others for the variable with the largest part of the page.
+  /// of remote ones. All others count for the variable of most of these accesses if they are half
+  /// of the page's, and else for the one with the largest part of the page.
   void add_page(const NumaPage& page) {
     uint32_t owner = subject_of_[page.object];
     if (const auto* variables = variables_of(page.object)) {
       uint64_t reads = page.reads, writes = page.writes;
       uint64_t remote = page.remote_reads + page.remote_writes;
+      std::map<uint64_t, double> known;  // accesses by the address of the variable
       double share = reads + writes ? double(remote) / (double(reads) + double(writes)) : 0;
       for (const NumaLine* line : lines_[{page.object, page.address / kBytesOfPage}]) {
         const DataVariable* variable = variable_of_line(*variables, *line);
@@ -252,8 +254,13 @@ class SubjectGatherer {
         uint64_t far = least(uint64_t(share * (double(r) + double(w))), remote);
         give(page.object, *variable, r, w, far);
         reads -= r, writes -= w, remote -= far;
+        known[variable->address] += double(r) + double(w);
       }
-      if (const DataVariable* variable = variable_of_page(*variables, page)) {
+      const DataVariable* variable = variable_of_page(*variables, page);
+      for (auto [address, accesses] : known)
+        if (2 * accesses >= double(page.reads) + double(page.writes))
+          variable = variable_at(*variables, address);
+      if (variable) {
         give(page.object, *variable, reads, writes, remote);
         owner = variable_subject(page.object, *variable);
       }

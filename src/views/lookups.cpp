@@ -38,7 +38,11 @@ double MetricLookup::total(std::string_view name) const {
 }
 
 bool is_about_gpu(const Profile& profile) {
-  return profile.numa.empty() || !profile.devices.empty() || !profile.kernels.empty();
+  const std::string& events = profile.run.events;
+  bool asked = events.find("gpu=") != std::string::npos;
+  bool only_numa = !profile.numa.empty() || starts_with(events, "numa");
+  return !profile.devices.empty() || !profile.kernels.empty() || (asked && profile.numa.empty()) ||
+         !only_numa;
 }
 
 std::string show_path(const Profile& profile, const std::string& file) {

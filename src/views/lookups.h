@@ -27,7 +27,7 @@ class MetricLookup {
   const Profile& profile_;
 };
 
-/// Whether the run was about a GPU: anything but memory accesses of a CPU program alone.
+/// Whether the run was about a GPU: anything but the memory accesses of a CPU program alone.
 bool is_about_gpu(const Profile& profile);
 
 /// Relative to the run's working directory where the file is in it.
