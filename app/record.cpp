@@ -125,6 +125,8 @@ std::string number_of(uint64_t count, const char* one, const char* many) {
 std::string numa_summary(const Recorded& recorded) {
   if (recorded.numa_processes == 0)
     return "no process could be watched: statically linked programs cannot be";
+  if (recorded.numa_snapshots == 0)
+    return "the program was killed before its memory accesses were written";
   if (recorded.numa_modules == 0)
     return "no instrumented code ran, so no memory access was seen: build the program with `fathom "
            "cc`, `fathom c++` or `fathom fc`";

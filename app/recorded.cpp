@@ -127,8 +127,11 @@ void count_numa(const std::string& folder, Recorded& out) {
       open.numa_threads += payload.size() / sizeof(record::NumaThread);
     if (type == ChunkType::numa_object)
       open.numa_objects += payload.size() / sizeof(record::NumaObject);
-    if (type == ChunkType::numa_snapshot) last = std::exchange(open, {});
+    if (type != ChunkType::numa_snapshot) return;
+    last = std::exchange(open, {});
+    last.numa_snapshots = 1;
   });
+  out.numa_snapshots += last.numa_snapshots;
   out.numa_modules += last.numa_modules;
   out.numa_threads += last.numa_threads;
   out.numa_objects += last.numa_objects;

@@ -408,6 +408,10 @@ TEST(Numa, LinesWithoutAWordOfOneThreadAloneAreTrulyShared) {
   find_numa_issues(measurement, {}, profile);
   EXPECT_EQ(only(profile).kind, "true-sharing");
   EXPECT_EQ(evidence(only(profile), "invalidations by the same words"), all);
+  line.shares.resize(1);  // now nothing can be told from the words
+  Profile unknown;
+  find_numa_issues(measurement, {}, unknown);
+  EXPECT_EQ(unknown.findings.size(), 2u);
 }
 
 TEST(Numa, AProcessWithoutInstrumentedCodeIsNotSilent) {

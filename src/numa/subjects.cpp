@@ -268,25 +268,26 @@ class SubjectGatherer {
     subjects_[owner].pages.push_back(&page);
   }
 
-  /// Whether a thread uses a word of its own while others write other words. True if nothing is
-  /// known of the words.
+  /// Whether a thread uses a word of its own while others write other words. True if that cannot be
+  /// told, because no two threads' words are known.
   static bool has_own_words(const NumaLine& line) {
     std::array<size_t, kWordsOfLine> writers{};
     for (const NumaLineShare& share : line.shares)
       for (size_t word = 0; word < kWordsOfLine; ++word) writers[word] += share.writes[word] > 0;
-    bool known = false;
+    size_t known = 0;
     for (const NumaLineShare& share : line.shares) {
-      bool others_write = false, has_own = false;
+      bool others_write = false, has_own = false, any = false;
       for (size_t word = 0; word < kWordsOfLine; ++word) {
         bool is_used = share.reads[word] > 0 || share.writes[word] > 0;
         bool by_others = writers[word] > (share.writes[word] > 0 ? 1u : 0u);
         others_write = others_write || by_others;
         has_own = has_own || (is_used && !by_others);
-        known = known || is_used;
+        any = any || is_used;
       }
       if (others_write && has_own) return true;
+      known += any;
     }
-    return !known;
+    return known < 2;
   }
 
   void add_line(const NumaLine& line) {

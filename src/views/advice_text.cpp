@@ -107,14 +107,17 @@ class AdvicePrinter {
   }
 
   void nothing_found() {
-    const char* why =
-        !is_about_gpu(profile_) ? "Nothing to advise: no score of remote accesses, shared lines, "
-                                  "waits or uneven work is "
-                                  "above its threshold."
-        : profile_.run.samples_attributed == 0
-            ? "Nothing to advise: no instruction was sampled. Record with `-e gpu=cuda,pc` to see "
-              "inside the kernels."
-            : "Nothing to advise here: no known pattern of lost time is large enough.";
+    const char* why = "Nothing to advise here: no known pattern of lost time is large enough.";
+    if (!is_about_gpu(profile_))
+      why = profile_.numa.empty() ? "Nothing to advise: no memory access was recorded."
+                                  : "Nothing to advise: no score of remote accesses, shared lines, "
+                                    "waits or uneven work "
+                                    "is above its threshold and worth a change.";
+    else if (profile_.run.samples_attributed == 0)
+      why =
+          "Nothing to advise: no instruction was sampled. Record with `-e gpu=cuda,pc` to see "
+          "inside "
+          "the kernels.";
     text_ += "\n" + paragraph("  ", why, 2, style_.width);
     omitted();
   }

@@ -109,7 +109,8 @@ std::string numa_section(const Profile& profile, const ReportOptions& options) {
   std::string text;
   for (const NumaFacts& numa : profile.numa) {
     text += heading_of(numa, profile, options.style) + summary_of(numa, options.style) + "\n" +
-            threads_table(numa, options) + "\n" + objects_table(numa, options);
+            threads_table(numa, options);
+    if (!numa.objects.empty()) text += "\n" + objects_table(numa, options);
   }
   if (text.empty()) return "";
   return text + "\n" +
