@@ -1,8 +1,5 @@
 #include "numa/heap.h"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cstdint>
 
@@ -89,7 +86,7 @@ void own_free(void* block) {
   const uint32_t size_class = header->size_class;
   void* piece = static_cast<uint8_t*>(block) - header->offset;
   if (size_class == kClasses) {
-    syscall(SYS_munmap, piece, header->size);
+    unmap_memory(piece, header->size);
     return;
   }
   Held held(lock);

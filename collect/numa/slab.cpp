@@ -17,18 +17,26 @@ void* map_memory(size_t bytes) {
   return at == -1 ? nullptr : reinterpret_cast<void*>(at);
 }
 
-void* Slab::take(size_t bytes) {
+void unmap_memory(void* memory, size_t bytes) {
+  const int saved = errno;
+  syscall(SYS_munmap, memory, bytes);
+  errno = saved;
+}
+
+void* Slab::take(size_t bytes, size_t alignment) {
   bytes = (bytes + 15) & ~size_t(15);
   if (bytes > kPiece) return map_memory(bytes);
-  if (bytes > left_) {
+  size_t skip = -reinterpret_cast<uintptr_t>(at_) & (alignment - 1);
+  if (skip + bytes > left_) {
     auto* piece = static_cast<uint8_t*>(map_memory(kPiece));
     if (piece == nullptr) return nullptr;
     at_ = piece;
     left_ = kPiece;
+    skip = 0;
   }
-  void* out = at_;
-  at_ += bytes;
-  left_ -= bytes;
+  void* out = at_ + skip;
+  at_ += skip + bytes;
+  left_ -= skip + bytes;
   return out;
 }
 

@@ -65,7 +65,7 @@ Work* take_work() {
 }
 
 void give_back(Work* work) {
-  std::fill(std::begin(work->pages), std::end(work->pages), PageEntry{});
+  work->shares.clear();
   std::fill(std::begin(work->slot_shares), std::end(work->slot_shares), nullptr);
   work->dirty = nullptr;
   work->spin = {};
@@ -262,6 +262,10 @@ void clear_tags() {
     for (unsigned i = 0; i < kCachedLines; ++i)
       __atomic_store_n(&slots[i].tag, 0, __ATOMIC_RELAXED);
   });
+}
+
+void forget_shares(uintptr_t low, uintptr_t high) {
+  for_each_running([=](Thread& thread) { thread.work->shares.erase(low, high); });
 }
 
 void clear_tags(uintptr_t low, uintptr_t high) {
