@@ -30,6 +30,16 @@ SpinLock lock;
 Slab slab;
 Piece* free_pieces[kClasses];
 std::atomic<bool> abandoned{false};
+uint8_t* reserve = nullptr;
+size_t reserve_left = 0;
+
+void* take_from_reserve(size_t size) {
+  if (size > reserve_left) return nullptr;
+  void* out = reserve;
+  reserve += size;
+  reserve_left -= size;
+  return out;
+}
 
 Header* header_of(const void* block) {
   return reinterpret_cast<Header*>(reinterpret_cast<uintptr_t>(block) - sizeof(Header));
@@ -40,7 +50,11 @@ void* take_piece(size_t& size, uint32_t& size_class) {
   for (size_class = 0; bytes < size && size_class < kClasses; ++size_class) bytes *= 2;
   if (size_class == kClasses) {
     size = (size + kPageBytes - 1) & ~(kPageBytes - 1);
-    return map_memory(size);
+    if (void* piece = map_memory(size); piece != nullptr) return piece;
+    Held held(lock);
+    reserve_left = reserve_left / kPageBytes * kPageBytes;
+    reserve += -reinterpret_cast<uintptr_t>(reserve) & (kPageBytes - 1);
+    return take_from_reserve(size);
   }
   size = bytes;
   Held held(lock);
@@ -48,7 +62,8 @@ void* take_piece(size_t& size, uint32_t& size_class) {
     free_pieces[size_class] = piece->next;
     return piece;
   }
-  return slab.take(size);
+  void* piece = slab.take(size);
+  return piece != nullptr ? piece : take_from_reserve(size);
 }
 
 }  // namespace
@@ -93,6 +108,13 @@ void own_free(void* block) {
   auto* spare = static_cast<Piece*>(piece);
   spare->next = free_pieces[size_class];
   free_pieces[size_class] = spare;
+}
+
+void reserve_own_heap() {
+  constexpr size_t kReserve = 4u << 20;
+  Held held(lock);
+  reserve = static_cast<uint8_t*>(map_memory(kReserve));
+  reserve_left = reserve == nullptr ? 0 : kReserve;
 }
 
 void abandon_own_heap() {
