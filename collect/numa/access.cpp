@@ -16,6 +16,9 @@ namespace fathom::numa {
 namespace {
 
 constexpr uint32_t kWidestAccess = 16;  ///< anything wider is a copy of a block
+/// Accesses of a thread to a page that others use, of which each comes to the runtime: a write that
+/// follows a read to the same line must be seen early.
+constexpr uint8_t kProbation = 16;
 constexpr uint32_t kSamplePeriod = 31;  ///< lines for each sample of places
 
 void set_tag(LineSlot& slot, uint64_t tag) {
@@ -94,6 +97,11 @@ void count_access(Thread& thread, uintptr_t address, uint32_t size, bool is_writ
     return;
   }
   LineSlot* slot = fill_slot(thread, address, *share);
+  if (share->several.load(std::memory_order_relaxed) && share->probation < kProbation &&
+      share->lines.load(std::memory_order_relaxed) == nullptr) {
+    ++share->probation;
+    set_tag(*slot, 0);
+  }
   ++(is_write ? slot->writes : slot->reads);
   (is_write ? slot->write_words : slot->read_words) |=
       static_cast<uint16_t>(words_of(address, size));

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <thread>
 #include <vector>
 
@@ -34,6 +33,11 @@ class CountingTest : public testing::Test {
     end_thread(*this_thread.thread);
   }
 
+  CountingTest() { kept().push_back(memory_); }
+  static std::vector<Memory*>& kept() {
+    static auto* const all = new std::vector<Memory*>;
+    return *all;
+  }
   void reset() { reset_pages(address(0), address(0) + sizeof(Memory), true); }
   uintptr_t address(size_t word) const {
     return reinterpret_cast<uintptr_t>(&memory_->words[word]);
@@ -96,8 +100,8 @@ class CountingTest : public testing::Test {
     return out;
   }
 
-  std::unique_ptr<Memory> memory_ = std::make_unique<Memory>();
-  uint32_t first_ = 0;  ///< index of the first thread of the last run
+  Memory* memory_ = new Memory{};  // kept: each test needs pages that nobody has used
+  uint32_t first_ = 0;             ///< index of the first thread of the last run
 };
 
 TEST_F(CountingTest, EveryAccessIsCountedOnce) {

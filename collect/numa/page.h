@@ -78,13 +78,14 @@ struct alignas(64) Share {
   Counter reads[2], writes[2];    ///< [0]: local, [1]: remote ones
   std::atomic<LineCount*> lines;  ///< kLinesOfPage, of a page that is tracked in detail
   Use* use;
-  uint32_t object;
-  uint32_t thread;
+  uint16_t object;
+  uint16_t thread;
   uint32_t phase;             ///< that lines and the present counts are of
   bool dirty;                 ///< touched in this phase
   std::atomic<bool> local;    ///< the thread is the page's first
   std::atomic<bool> several;  ///< as the page's
   std::atomic<bool> written;
+  uint8_t probation;  ///< accesses that came here since several threads use the page
 
   Share* next;                                   ///< of the Use
   Share* next_dirty;                             ///< of the thread

@@ -117,8 +117,8 @@ Share* make_share(Thread& thread, Use& use) {
   Share* share = thread.work->slab.make<Share>();
   if (share == nullptr) return nullptr;
   share->use = &use;
-  share->object = use.object;
-  share->thread = thread.index;
+  share->object = static_cast<uint16_t>(use.object);
+  share->thread = static_cast<uint16_t>(thread.index);
   {
     Held held(use.page->lock);
     share->local = use.page->first.load(std::memory_order_relaxed) == thread.index + 1;
@@ -250,6 +250,7 @@ void count_into(Thread& thread, Share& share, uint64_t line, uint64_t reads, uin
     share.writes[remote].add(writes);
     thread.writes.add(writes);
   }
+  consider_lines(thread, share, writes > 0);
   LineCount* lines = share.lines.load(std::memory_order_relaxed);
   if (lines == nullptr) return;
   LineCount& count = lines[line % kLinesOfPage];

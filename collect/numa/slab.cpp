@@ -7,19 +7,40 @@
 #include <cerrno>
 
 namespace fathom::numa {
+namespace {
+
+constexpr int kProtection = PROT_READ | PROT_WRITE, kFlags = MAP_PRIVATE | MAP_ANONYMOUS;
+
+#ifdef __SANITIZE_THREAD__
+// The sanitizer must see that memory is new.
+long system_map(size_t bytes) {
+  return reinterpret_cast<long>(mmap(nullptr, bytes, kProtection, kFlags, -1, 0));
+}
+void system_unmap(void* memory, size_t bytes) {
+  munmap(memory, bytes);
+}
+#else
+// The system calls themselves: the library's functions are intercepted.
+long system_map(size_t bytes) {
+  return syscall(SYS_mmap, nullptr, bytes, kProtection, kFlags, -1, 0);
+}
+void system_unmap(void* memory, size_t bytes) {
+  syscall(SYS_munmap, memory, bytes);
+}
+#endif
+
+}  // namespace
 
 void* map_memory(size_t bytes) {
-  // The system call itself: the library's own mmap is intercepted.
   const int saved = errno;
-  const long at =
-      syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const long at = system_map(bytes);
   errno = saved;
   return at == -1 ? nullptr : reinterpret_cast<void*>(at);
 }
 
 void unmap_memory(void* memory, size_t bytes) {
   const int saved = errno;
-  syscall(SYS_munmap, memory, bytes);
+  system_unmap(memory, bytes);
   errno = saved;
 }
 
