@@ -199,8 +199,37 @@ SharedLine* shared_line(Share& share, unsigned line, Slab& slab) {
   return shared;
 }
 
-void heat(PageLines& lines, unsigned line) {
-  lines.hot.fetch_or(uint64_t(1) << line, std::memory_order_relaxed);
+/// The line is tracked by words from now on. Returns its bit if it was not before.
+uint64_t heat(PageLines& lines, unsigned line) {
+  const uint64_t bit = uint64_t(1) << line;
+  return bit & ~lines.hot.fetch_or(bit, std::memory_order_relaxed);
+}
+
+/// Each thread comes to the runtime with its next access to these lines.
+void call_in(const Use& use, uint64_t lines) {
+  for (; lines != 0; lines &= lines - 1) {
+    const uintptr_t low = use.number << kPageBits | static_cast<uintptr_t>(__builtin_ctzll(lines))
+                                                        << kLineBits;
+    clear_tags(low, low + 1);
+  }
+}
+
+/// Hands in a phase of a share's lines; the page is locked. Returns those that have become hot.
+uint64_t close_lines(Thread& thread, Share& share, uint32_t tag, uint32_t first_open) {
+  uint64_t heated = 0;
+  LineCount* lines = share.lines.load(std::memory_order_relaxed);
+  for (unsigned line = 0; lines != nullptr && line < kLinesOfPage; ++line) {
+    LineCount& count = lines[line];
+    if (!count.any()) continue;
+    SharedLine* shared = shared_line(share, line, thread.work->slab);
+    if (shared == nullptr) continue;
+    if (!add_to_line(*shared, share.thread, tag, count.read_count(), count.write_count(),
+                     first_open, thread.work->slab))
+      thread.not_counted.add(uint64_t(count.read_count()) + count.write_count());
+    count.clear();
+    if (shared->writes >= options().line_threshold) heated |= heat(*share.page_lines, line);
+  }
+  return heated;
 }
 
 }  // namespace
@@ -295,34 +324,26 @@ void flush_slots(Thread& thread, LineSlot* slots) {
 
 void close_share(Thread& thread, Share& share, uint32_t tag, uint32_t first_open) {
   Use& use = *share.use;
-  Slab& slab = thread.work->slab;
-  Held held(use.page->lock);
-  share.dirty = false;
-  share.handed_in = true;
-  share.phase = tag;
-  const uint64_t reads = share.read_count() - share.reads_before;
-  const bool wrote = share.write_count() > share.writes_before;
-  if (wrote && tag + 1 > use.last_write_phase) {
-    use.last_write_phase = tag + 1;
-    use.reads_after.store(0, std::memory_order_relaxed);
-    use.remote_after.store(0, std::memory_order_relaxed);
-  } else if (tag + 1 > use.last_write_phase) {
-    use.reads_after.fetch_add(reads, std::memory_order_relaxed);
-    if (!share.local.load(std::memory_order_relaxed))
-      use.remote_after.fetch_add(reads, std::memory_order_relaxed);
+  uint64_t heated = 0;
+  {
+    Held held(use.page->lock);
+    share.dirty = false;
+    share.handed_in = true;
+    share.phase = tag;
+    const uint64_t reads = share.read_count() - share.reads_before;
+    const bool wrote = share.write_count() > share.writes_before;
+    if (wrote && tag + 1 > use.last_write_phase) {
+      use.last_write_phase = tag + 1;
+      use.reads_after.store(0, std::memory_order_relaxed);
+      use.remote_after.store(0, std::memory_order_relaxed);
+    } else if (tag + 1 > use.last_write_phase) {
+      use.reads_after.fetch_add(reads, std::memory_order_relaxed);
+      if (!share.local.load(std::memory_order_relaxed))
+        use.remote_after.fetch_add(reads, std::memory_order_relaxed);
+    }
+    heated = close_lines(thread, share, tag, first_open);
   }
-  LineCount* lines = share.lines.load(std::memory_order_relaxed);
-  for (unsigned line = 0; lines != nullptr && line < kLinesOfPage; ++line) {
-    LineCount& count = lines[line];
-    if (!count.any()) continue;
-    SharedLine* shared = shared_line(share, line, slab);
-    if (shared == nullptr) continue;
-    if (!add_to_line(*shared, share.thread, tag, count.read_count(), count.write_count(),
-                     first_open, slab))
-      thread.not_counted.add(uint64_t(count.read_count()) + count.write_count());
-    count.clear();
-    if (shared->writes >= options().line_threshold) heat(*share.page_lines, line);
-  }
+  call_in(use, heated);
 }
 
 void look_for_hot_lines(Thread& thread, const LineSlot* slots) {
@@ -335,11 +356,15 @@ void look_for_hot_lines(Thread& thread, const LineSlot* slots) {
     if (lines == nullptr) continue;
     const unsigned line = slots[i].line % kLinesOfPage;
     if (!lines[line].any()) continue;
-    Held held(share->use->page->lock);
-    const SharedLine* shared = shared_line(*share, line, work.slab);
-    if (shared != nullptr &&
-        (lines[line].write_count() >= threshold || shared->writes >= threshold))
-      heat(*share->page_lines, line);
+    uint64_t heated = 0;
+    {
+      Held held(share->use->page->lock);
+      const SharedLine* shared = shared_line(*share, line, work.slab);
+      if (shared != nullptr &&
+          (lines[line].write_count() >= threshold || shared->writes >= threshold))
+        heated = heat(*share->page_lines, line);
+    }
+    call_in(*share->use, heated);
   }
 }
 
