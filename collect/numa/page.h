@@ -83,8 +83,8 @@ struct alignas(64) Share {
   uint32_t phase;             ///< that lines and the present counts are of
   bool dirty;                 ///< touched in this phase
   std::atomic<bool> local;    ///< the thread is the page's first
-  std::atomic<bool> several;  ///< as the page's
-  std::atomic<bool> written;
+  std::atomic<bool> several;  ///< as the page's, or likely to become so
+  std::atomic<bool> written;  ///< as the page's
   uint8_t probation;  ///< accesses that came here since several threads use the page
 
   Share* next;                                   ///< of the Use

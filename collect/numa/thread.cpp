@@ -134,6 +134,7 @@ Thread* prepare_thread(Thread* parent, record::ThreadKind kind, uintptr_t start,
   const uint32_t phase = parent == nullptr ? 0 : parent->phase.load(std::memory_order_relaxed);
   thread->phase = phase;
   thread->bound = phase;
+  thread->in_parallel = index > 0;
   threads[index].store(thread, std::memory_order_release);
   count.store(index + 1, std::memory_order_release);
   return thread;
