@@ -2,6 +2,11 @@
 #ifndef FATHOM_SAMPLES_NUMA_SAMPLE_H
 #define FATHOM_SAMPLES_NUMA_SAMPLE_H
 
+#ifdef __cplusplus
+#include <cstdio>
+#include <cstdlib>
+#endif
+
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
