@@ -4,7 +4,7 @@
 
 #include "sample.h"
 
-enum { CELLS = 1 << 16, ROUNDS = 400 };
+enum { CELLS = 1 << 16, ROUNDS = 2000 };
 
 static int threads;
 static atomic_int go;
@@ -28,9 +28,7 @@ int main(int argc, char** argv) {
   threads = threads_from(argc, argv);
   pthread_t team[MAX_THREADS];
   start(team, 0, threads, work);
-  unsigned seed = 1;
-  for (int i = 0; i < 50000000; ++i) seed = seed * 1664525 + 1013904223;
-  atomic_store_explicit(&go, 1 + (int)(seed & 1), memory_order_release);
+  atomic_store_explicit(&go, 1 + (int)(scramble(1, 20000000) & 1), memory_order_release);
   join(team, threads);
   unsigned long sum = 0;
   for (int i = 0; i < threads; ++i) sum += sums[i];

@@ -37,6 +37,16 @@ static inline void run(int count, void* (*routine)(void*)) {
   join(threads, count);
 }
 
+// Work without memory, `rounds` times, that no compiler finds a short cut for.
+static inline uint64_t scramble(uint64_t x, long rounds) {
+  for (; rounds > 0; --rounds) {
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+  }
+  return x;
+}
+
 // Whole pages, not touched yet.
 static inline void* pages(size_t bytes) {
   void* memory = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);

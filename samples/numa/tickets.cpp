@@ -5,23 +5,17 @@
 
 namespace {
 
-constexpr long kTickets = 8000000;
+constexpr long kTickets = 8000000, kRounds = 16;
 
 int threads;
-std::atomic<long> next_ticket;  // PLANTED: true-sharing
+std::atomic<unsigned long> next_ticket;  // PLANTED: true-sharing
 unsigned long sums[MAX_THREADS];
-
-unsigned long serve(unsigned long ticket) {
-  for (int i = 0; i < 48; ++i) ticket = ticket * 6364136223846793005ul + 1442695040888963407ul;
-  return ticket >> 32;
-}
 
 void* draw(void* argument) {
   const auto self = reinterpret_cast<intptr_t>(argument);
   unsigned long sum = 0;
   for (long i = kTickets / MAX_THREADS * (MAX_THREADS / threads); i > 0; --i)
-    sum += serve(static_cast<unsigned long>(
-        next_ticket.fetch_add(1, std::memory_order_relaxed)));  // PLANTED: true-sharing
+    sum += scramble(next_ticket.fetch_add(1, std::memory_order_relaxed), kRounds);  // PLANTED: true-sharing
   sums[self] = sum;
   return nullptr;
 }
