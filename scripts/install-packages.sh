@@ -60,6 +60,10 @@ missing=($(missing_of "${required[@]}")) optional=($(missing_of ${wanted[@]+"${w
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 wanted=("${missing[@]}" "${optional[@]}")
+if [ ${#missing[@]} = 0 ] && [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
+  say "not root and no sudo: went on without ${optional[*]}"
+  exit 0
+fi
 say "installing ${wanted[*]}"
 apt update || say "apt-get update failed; trying with the package lists at hand"
 if [ ${#missing[@]} != 0 ] && ! apt install -y --no-install-recommends "${missing[@]}"; then
