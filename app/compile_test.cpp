@@ -61,7 +61,9 @@ TEST_F(Compile, CompilesAndLinksInOneGoAndInTwo) {
   for (const char* compiler : {"gcc", "clang"}) {
     if (!is_there(compiler)) continue;
     setenv("FATHOM_CC", compiler, 1);
-    for (const char* level : {"-O0", "-O2"}) {
+    for (const char* level : {"-O0", "-O2", "-O2 -flto"}) {
+      if (std::string(compiler) == "clang" && ends_with(level, "-flto"))
+        continue;  // needs a plug-in
       const std::string options = std::string(level) + " -Wall -Werror ";
       expect_counts("fathom cc " + options + "build_me.c add_up.c -o one && ./one");
       expect_counts("fathom cc " + options + "-c build_me.c && fathom cc " + options +

@@ -46,8 +46,8 @@ class Finder {
       add_plain(update, update->getPointerOperand(), update->getValOperand()->getType(),
                 update->getAlign(), true, true);
     } else if (auto* exchange = dyn_cast<AtomicCmpXchgInst>(&instruction)) {
-      add_plain(exchange, exchange->getPointerOperand(), exchange->getNewValOperand()->getType(),
-                exchange->getAlign(), true, true);
+      if (is_shared(exchange->getPointerOperand(), true))
+        found_.exchanges.push_back({exchange, size_of(exchange->getNewValOperand()->getType())});
     } else if (auto* call = dyn_cast<CallInst>(&instruction)) {
       add_call(*call);
     }
@@ -59,6 +59,10 @@ class Finder {
     if (size.isScalable() || size.getFixedValue() == 0 || !is_shared(address, is_write)) return;
     found_.plain.push_back({at, address, static_cast<uint32_t>(size.getFixedValue()),
                             alignment.value(), is_write, is_ordered, false});
+  }
+
+  uint32_t size_of(Type* type) {
+    return static_cast<uint32_t>(layout_.getTypeStoreSize(type).getFixedValue());
   }
 
   void add_call(CallInst& call) {

@@ -10,7 +10,7 @@
 
 namespace fathom::instrument {
 
-/// A load, a store or an atomic operation. One that reads and writes counts as a write.
+/// A load, a store or an atomic update, which counts as a write.
 struct Access {
   llvm::Instruction* at = nullptr;
   llvm::Value* address = nullptr;
@@ -19,6 +19,12 @@ struct Access {
   bool is_write = false;
   bool is_ordered = false;   ///< atomic or volatile
   bool is_spinning = false;  ///< of a loop that only waits
+};
+
+/// A compare-and-exchange: a write if it succeeds, else a read.
+struct Exchange {
+  llvm::AtomicCmpXchgInst* at = nullptr;
+  uint32_t size = 0;
 };
 
 /// memcpy, memmove or memset: one for each side that others can see.
@@ -42,11 +48,15 @@ struct MaskedAccess {
 
 struct Accesses {
   std::vector<Access> plain;  ///< in the order of the function's instructions
+  std::vector<Exchange> exchanges;
   std::vector<BlockAccess> blocks;
   std::vector<MaskedAccess> masked;
 };
 
 Accesses find_accesses(llvm::Function& function);
+
+/// Wider accesses than this many bytes are blocks, which count one access for each 8 bytes.
+inline constexpr uint32_t kWidest = 16;
 
 /// Whether other threads may see or do something meanwhile: a call that is not known to leave
 /// memory alone, an atomic operation, a fence, a volatile access.

@@ -188,6 +188,8 @@ class Reader {
       out_.is_32_bit = true;
     else if (option == "-r" || option == "-Wl,-r" || option == "--relocatable")
       relocatable_ = true;
+    else if (starts_with(option, "-flto"))
+      out_.has_lto = true;
     else if (starts_with(option, "-l"))
       has_linker_input_ = true;
     else if (is_debug_option(option))

@@ -15,6 +15,7 @@ struct Request {
   bool links = false;  ///< a program or a shared library is made
   bool is_static = false;
   bool is_32_bit = false;
+  bool has_lto = false;
   bool has_debug_option = false;  ///< -g in one of its forms; -g0 too
 };
 

@@ -195,6 +195,9 @@ Result<Words> command_line(const Compiler& compiler, Language language, const To
   if (request.compiles) add_compile_options(compiler, language, tools, request, out);
   if (request.links) add_runtime(tools, out);
   out.insert(out.end(), arguments.begin(), arguments.end());
+  // At link time gcc would forget that it was to call us.
+  if (request.compiles && request.has_lto && compiler.kind == Compiler::Kind::gcc)
+    out.push_back("-fno-lto");
   // An archive serves what stands before it. Objects of other compilers may need it too.
   if (request.links && !tools.callbacks.empty())
     for (const std::string& option : {std::string("-x"), std::string("none"), tools.callbacks})

@@ -149,6 +149,12 @@ TEST(Driver, TheRuntimeComesFirstAndTheCallbacksLast) {
   EXPECT_EQ((*line)[static_cast<size_t>(at("-rpath")) + 2], "/t");
 }
 
+TEST(Driver, GccDoesNotPutTheInstrumentationOffToLinkTime) {
+  EXPECT_TRUE(has(command(kGcc, "-flto=auto -c a.c"), "-c a.c -fno-lto"));
+  EXPECT_FALSE(has(command(kGcc, "-flto a.o -o a"), "-fno-lto"));
+  EXPECT_FALSE(has(command(kClang, "-flto -c a.c"), "-fno-lto"));
+}
+
 TEST(Driver, WhatCannotBeInstrumentedIsSaid) {
   EXPECT_NE(command(kGcc, "a.c -static -o a").find("leave out -static"), std::string::npos);
   EXPECT_TRUE(has(command(kGcc, "-static -c a.c"), "-static"));

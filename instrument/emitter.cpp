@@ -36,10 +36,16 @@ uint32_t flags_of(bool is_write) {
   return is_write ? numa::kIsWrite : 0;
 }
 
+/// As many accesses as the runtime counts for one of this size.
+uint64_t parts_of(uint64_t size) {
+  return size > kWidest ? (size + 7) / 8 : 1;
+}
+
 /// What the slot's two counters grow by: reads in the low half.
 uint64_t counts_of(const Group& group) {
   uint64_t out = 0;
-  for (const Member& member : group.members) out += member.count << (member.is_write ? 32 : 0);
+  for (const Member& member : group.members)
+    out += (member.count * parts_of(member.size)) << (member.is_write ? 32 : 0);
   return out;
 }
 
@@ -123,12 +129,9 @@ void Emitter::call_strided(Builder& builder, Value* address, uint64_t size, bool
 
 void Emitter::call_access(Builder& builder, Value* address, uint64_t size, uint32_t flags,
                           uint64_t count) {
-  if (count > 1 || size > numa::kSizeMask) {
-    const bool is_one = count > 1;
-    return call_strided(builder, address, is_one ? size : kWordBytes * 2, flags & numa::kIsWrite,
-                        builder.getInt64(is_one ? count : size / 8),
-                        builder.getInt64(is_one ? 0 : 8));
-  }
+  if (count > 1)
+    return call_strided(builder, address, size, flags & numa::kIsWrite,
+                        builder.getInt64(count * parts_of(size)), builder.getInt64(0));
   CallInst* call =
       builder.CreateCall(access_, {address, builder.getInt32(static_cast<uint32_t>(size) | flags)});
   call->addFnAttr(Attribute::NoMerge);
@@ -222,12 +225,24 @@ void Emitter::count(const StridedAccess& access) {
                access.count, access.stride);
 }
 
+void Emitter::count(const Exchange& access) {
+  Builder builder(access.at->getNextNode());
+  set_place(builder, access.at);
+  Value* flags =
+      builder.CreateSelect(builder.CreateExtractValue(access.at, 1),
+                           builder.getInt32(access.size | numa::kIsAtomic | numa::kIsWrite),
+                           builder.getInt32(access.size | numa::kIsAtomic));
+  CallInst* call =
+      builder.CreateCall(access_, {address_of(builder, access.at->getPointerOperand()), flags});
+  call->addFnAttr(Attribute::NoMerge);
+}
+
 void Emitter::count(const BlockAccess& access) {
   Builder builder(access.at);
   Value* address = address_of(builder, access.address);
   Value* length = builder.CreateZExtOrTrunc(access.length, word_);
   if (auto* constant = dyn_cast<ConstantInt>(length);
-      constant && constant->getZExtValue() <= kWordBytes * 2)
+      constant && constant->getZExtValue() <= numa::kSizeMask)
     return call_access(builder, address, constant->getZExtValue(), flags_of(access.is_write), 1);
   constexpr uint64_t kUnit = 8;
   call_strided(builder, address, kUnit, access.is_write, builder.CreateLShr(length, 3),

@@ -21,6 +21,7 @@ class Emitter {
   /// Groups of one block must come last first: each splits its block, and what it moves is short.
   void count(const Group& group);
   void count(const StridedAccess& access);
+  void count(const Exchange& access);
   void count(const BlockAccess& access);
   void count(const MaskedAccess& access);
 

@@ -69,6 +69,7 @@ class StridedLoop {
     const DataLayout& layout = before->getModule()->getDataLayout();
     SCEVExpander expander(evolution_, layout, "fathom");
     for (const auto& [run, members] : runs()) {
+      if (is_wide_with_gaps(run)) continue;
       if (!can_expand(expander, run.first.start, before, evolution_) ||
           !can_expand(expander, run.first.step, before, evolution_) ||
           !can_expand(expander, rounds_, before, evolution_))
@@ -79,19 +80,35 @@ class StridedLoop {
   }
 
  private:
+  /// The runtime counts wide accesses by 8 bytes, which then must be one after the other.
+  static bool is_wide_with_gaps(const Run& run) {
+    const uint32_t size = run.first.access->size;
+    if (size <= kWidest) return false;
+    const auto* step = dyn_cast<SCEVConstant>(run.first.step);
+    const int64_t moved = run.spacing != 0 ? run.spacing
+                          : step           ? step->getAPInt().getSExtValue()
+                                           : 0;
+    return moved != size || size % 8 != 0;
+  }
+
   StridedAccess expand(const Run& run, SCEVExpander& expander, Instruction* before) {
     const Access& access = *run.first.access;
     auto* word = Type::getInt64Ty(before->getContext());
     const SCEV* count = evolution_.getAddExpr(evolution_.getTruncateOrZeroExtend(rounds_, word),
                                               evolution_.getOne(word));
-    count = evolution_.getMulExpr(count, evolution_.getConstant(word, run.length));
-    StridedAccess out{access.at, before, nullptr, nullptr, nullptr, access.size, access.is_write};
+    const uint32_t parts = access.size > kWidest ? access.size / 8 : 1;
+    count = evolution_.getMulExpr(count, evolution_.getConstant(word, run.length * parts));
+    StridedAccess out{access.at,           before,         nullptr, nullptr, nullptr,
+                      access.size / parts, access.is_write};
     out.address = expander.expandCodeFor(run.first.start, access.address->getType(), before);
     out.count = expander.expandCodeFor(count, word, before);
-    out.stride = run.spacing != 0
-                     ? ConstantInt::get(word, static_cast<uint64_t>(run.spacing), true)
-                     : expander.expandCodeFor(
-                           evolution_.getTruncateOrSignExtend(run.first.step, word), word, before);
+    if (parts > 1 || run.spacing != 0) {
+      const int64_t stride = parts > 1 ? 8 : run.spacing;
+      out.stride = ConstantInt::get(word, static_cast<uint64_t>(stride), true);
+    } else {
+      const SCEV* step = evolution_.getTruncateOrSignExtend(run.first.step, word);
+      out.stride = expander.expandCodeFor(step, word, before);
+    }
     return out;
   }
 

@@ -53,6 +53,7 @@ void instrument(Function& function, FunctionAnalysisManager& analyses, Emitter& 
   emitter.enter(function, groups.size() <= kMaxInlined);
   for (const StridedAccess& access : strided) emitter.count(access);
   for (auto group = groups.rbegin(); group != groups.rend(); ++group) emitter.count(*group);
+  for (const Exchange& access : accesses.exchanges) emitter.count(access);
   for (const BlockAccess& access : accesses.blocks) emitter.count(access);
   for (const MaskedAccess& access : accesses.masked) emitter.count(access);
 }

@@ -91,6 +91,17 @@ TEST_F(Pass, CountsTheActiveLanesOfMaskedVectors) {
             "array: 22 reads of 22 words, 22 writes of 22 words, 0 spin reads\n");
 }
 
+TEST_F(Pass, CountsWideVectorsAsBlocks) {
+  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "this processor has no AVX2";
+  for (const char* options : {"-O1 -mavx2", "-O3 -mavx2"}) {
+    const std::string output = output_of("wide.c", options);
+    const auto has = [&](const char* line) { return output.find(line) != std::string::npos; };
+    EXPECT_TRUE(has("once: 4 reads of 8 words, 4 writes of 8 words")) << output;
+    EXPECT_TRUE(has("many: 1024 reads of 2048 words, 1024 writes of 2048 words")) << output;
+    EXPECT_TRUE(has("scattered: 40 reads of 56 words, 40 writes of 56 words")) << output;
+  }
+}
+
 TEST_F(Pass, CallsOnceForALoopThatItCanCount) {
   const std::string output = output_of("plain.c", "-O2");
   const size_t at = output.find("strided calls: ");

@@ -71,7 +71,10 @@ extern "C" {
 
 void __fathom_numa_access(uintptr_t address, uint32_t size_and_flags) {
   ++g_slow_calls;
-  count(address, size_and_flags & kSizeMask, size_and_flags);
+  const uint32_t size = size_and_flags & kSizeMask, flags = size_and_flags & ~kSizeMask;
+  if (size <= 16) return count(address, size, flags);
+  for (uint32_t at = 0; at < size; at += 8)  // a block
+    count(address + at, size - at < 8 ? size - at : 8, flags);
 }
 
 void __fathom_numa_strided(uintptr_t address, uint32_t size_and_flags, uint64_t rounds,

@@ -2,7 +2,7 @@
 // other.
 #include "sample.h"
 
-enum { TURNS = 40000, PIECE = 200 };
+enum { TURNS = 20000, PIECE = 8000 };
 
 struct Pair {
   pthread_mutex_t mutex;
@@ -14,11 +14,6 @@ static struct Pair pairs[MAX_THREADS / 2] __attribute__((aligned(PAGE)));
 static int threads;
 static unsigned long sums[MAX_THREADS];
 
-static unsigned long piece(unsigned long seed) {
-  for (int i = 0; i < PIECE; ++i) seed = seed * 6364136223846793005ul + 1442695040888963407ul;
-  return seed;
-}
-
 static void* work(void* argument) {
   const int self = (int)(intptr_t)argument;
   struct Pair* pair = &pairs[self / 2];
@@ -27,7 +22,7 @@ static void* work(void* argument) {
     pthread_mutex_lock(&pair->mutex);
     while (pair->turn != self % 2)
       pthread_cond_wait(&pair->handed, &pair->mutex);  // PLANTED: thread-migration
-    sum ^= piece((unsigned long)(self % 2 + i));
+    sum ^= scramble((unsigned long)(self % 2 + i), PIECE);
     pair->turn = 1 - pair->turn;
     pthread_cond_signal(&pair->handed);
     pthread_mutex_unlock(&pair->mutex);
@@ -44,7 +39,7 @@ int main(int argc, char** argv) {
   }
   run(threads, work);
   unsigned long sum = 0;
-  for (int i = 0; i < threads; ++i) sum ^= sums[i];
+  for (int i = 0; i < threads; ++i) sum += sums[i];
   printf("checksum %lu\n", sum);
   return 0;
 }

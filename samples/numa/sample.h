@@ -2,6 +2,11 @@
 #ifndef FATHOM_SAMPLES_NUMA_SAMPLE_H
 #define FATHOM_SAMPLES_NUMA_SAMPLE_H
 
+#ifdef __cplusplus
+#include <cstdio>
+#include <cstdlib>
+#endif
+
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,6 +35,16 @@ static inline void run(int count, void* (*routine)(void*)) {
   pthread_t threads[MAX_THREADS];
   start(threads, 0, count, routine);
   join(threads, count);
+}
+
+// Work without memory, `rounds` times, that no compiler finds a short cut for.
+static inline uint64_t scramble(uint64_t x, long rounds) {
+  for (; rounds > 0; --rounds) {
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+  }
+  return x;
 }
 
 // Whole pages, not touched yet.

@@ -1,7 +1,7 @@
 // A global struct of statistics, of which each thread updates a field of its own.
 #include "sample.h"
 
-enum { STEPS = 12000000 };
+enum { STEPS = 30000000 };
 
 struct Statistics {
   long read, parsed, checked, sorted, merged, packed, sent, received;

@@ -1,7 +1,7 @@
 // The statistics of statistics.c, with each field on a page of its own.
 #include "sample.h"
 
-enum { STEPS = 12000000 };
+enum { STEPS = 30000000 };
 
 #define ALONE __attribute__((aligned(PAGE)))
 struct Statistics {

@@ -5,17 +5,17 @@
 
 namespace {
 
-constexpr long kTickets = 8000000;
+constexpr long kTickets = 8000000, kRounds = 16;
 
 int threads;
-std::atomic<long> next_ticket;  // PLANTED: true-sharing
-long sums[MAX_THREADS];
+std::atomic<unsigned long> next_ticket;  // PLANTED: true-sharing
+unsigned long sums[MAX_THREADS];
 
 void* draw(void* argument) {
   const auto self = reinterpret_cast<intptr_t>(argument);
-  long sum = 0;
+  unsigned long sum = 0;
   for (long i = kTickets / MAX_THREADS * (MAX_THREADS / threads); i > 0; --i)
-    sum += next_ticket.fetch_add(1, std::memory_order_relaxed);  // PLANTED: true-sharing
+    sum += scramble(next_ticket.fetch_add(1, std::memory_order_relaxed), kRounds);  // PLANTED: true-sharing
   sums[self] = sum;
   return nullptr;
 }
@@ -25,7 +25,7 @@ void* draw(void* argument) {
 int main(int argc, char** argv) {
   threads = threads_from(argc, argv);
   run(threads, draw);
-  long sum = 0;
+  unsigned long sum = 0;
   for (int i = 0; i < threads; ++i) sum += sums[i];
-  std::printf("checksum %ld\n", sum);
+  std::printf("checksum %lu\n", sum);
 }

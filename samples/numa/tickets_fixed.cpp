@@ -5,18 +5,18 @@
 
 namespace {
 
-constexpr long kTickets = 8000000, kBlock = kTickets / MAX_THREADS;
+constexpr long kTickets = 8000000, kRounds = 16, kBlock = kTickets / MAX_THREADS;
 
 int threads;
-std::atomic<long> next_ticket;
-long sums[MAX_THREADS];
+std::atomic<unsigned long> next_ticket;
+unsigned long sums[MAX_THREADS];
 
 void* draw(void* argument) {
   const auto self = reinterpret_cast<intptr_t>(argument);
-  long sum = 0;
+  unsigned long sum = 0;
   for (int i = MAX_THREADS / threads; i > 0; --i) {
-    const long first = next_ticket.fetch_add(kBlock, std::memory_order_relaxed);
-    for (long ticket = first; ticket < first + kBlock; ++ticket) sum += ticket;
+    const unsigned long first = next_ticket.fetch_add(kBlock, std::memory_order_relaxed);
+    for (unsigned long ticket = first; ticket < first + kBlock; ++ticket) sum += scramble(ticket, kRounds);
   }
   sums[self] = sum;
   return nullptr;
@@ -27,7 +27,7 @@ void* draw(void* argument) {
 int main(int argc, char** argv) {
   threads = threads_from(argc, argv);
   run(threads, draw);
-  long sum = 0;
+  unsigned long sum = 0;
   for (int i = 0; i < threads; ++i) sum += sums[i];
-  std::printf("checksum %ld\n", sum);
+  std::printf("checksum %lu\n", sum);
 }
