@@ -42,8 +42,8 @@ class Names {
   const Process& process_;
 };
 
-/// A variable's or function's name as in the source: C++ demangled, gfortran's "__grid_MOD_field" as
-/// "grid::field".
+/// A variable's or function's name as in the source: C++ demangled, gfortran's "__grid_MOD_field"
+/// as "grid::field".
 std::string source_name(const std::string& mangled);
 
 /// A path without its folders.

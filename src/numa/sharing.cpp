@@ -61,6 +61,13 @@ double use_of(const NumaLineShare& share) {
   return sum;
 }
 
+/// "thread 1", "threads 1, 2 and 3"
+std::string threads_text(std::vector<std::string> numbers) {
+  std::string last = numbers.back();
+  numbers.pop_back();
+  return numbers.empty() ? "thread " + last : "threads " + join(numbers, ", ") + " and " + last;
+}
+
 /// How to say in the source that something begins at a cache line; empty where one cannot.
 std::string how_to_align(const SourceLocation& at) {
   std::string ending = at.file.substr(std::min(at.file.rfind('.'), at.file.size()));
@@ -206,8 +213,11 @@ class SharingSearch {
     std::stable_sort(shares.begin(), shares.end(),
                      [](const auto* a, const auto* b) { return a->thread < b->thread; });
     std::vector<std::pair<std::string, std::vector<std::string>>> users;  // of each part
+    std::vector<std::string> unknown;
     for (const NumaLineShare* share : shares) {
-      if (use_of(*share) < kUsesLine * all) continue;
+      if (use_of(*share) == 0 && share->thread != kNoId)
+        unknown.push_back(std::to_string(view_.numa.threads[share->thread].index));
+      if (use_of(*share) <= kUsesLine * all) continue;
       std::string part = part_of(line, *share);
       auto known = std::find_if(users.begin(), users.end(),
                                 [&](const auto& user) { return user.first == part; });
@@ -217,13 +227,11 @@ class SharingSearch {
                                   : std::to_string(view_.numa.threads[share->thread].index));
     }
     std::vector<std::string> texts;
-    for (auto& [part, threads] : users) {
-      if (part.empty() || texts.size() > kWordsOfLine) continue;
-      std::string last = threads.back();
-      threads.pop_back();
-      texts.push_back(part + (threads.empty() ? " by thread " : " by threads ") +
-                      join(threads, ", ") + (threads.empty() ? "" : " and ") + last);
-    }
+    for (const auto& [part, threads] : users)
+      if (!part.empty() && texts.size() < kWordsOfLine)
+        texts.push_back(part + " by " + threads_text(threads));
+    if (!unknown.empty())
+      texts.push_back("words that were not counted by " + threads_text(unknown));
     return join(texts, "; ");
   }
 
@@ -235,7 +243,8 @@ class SharingSearch {
       if (line.address >= subject_.base && subject_.facts.count <= 1)
         text += format(", at byte %llu of it",
                        static_cast<unsigned long long>(line.address - subject_.base));
-      text += ": " + parts_text(line) + ".";
+      std::string parts = parts_text(line);
+      text += ": " + (parts.empty() ? "words that were not counted" : parts) + ".";
     }
     return text;
   }
