@@ -37,10 +37,13 @@ inline constexpr uint32_t kIsSpinning = 1u << 26;  ///< the compiler saw that a 
 
 extern "C" {
 /// Of this thread; initial-exec TLS of libfathom_numa.so.
-extern thread_local fathom::numa::LineSlot __fathom_numa_lines[fathom::numa::kCachedLines]
-    __attribute__((tls_model("initial-exec")));
+/// (constinit: so that no access asks whether it must be initialized.)
+extern constinit thread_local fathom::numa::LineSlot __fathom_numa_lines[fathom::numa::kCachedLines]
+    __attribute__((tls_model("initial-exec"), visibility("default")));
 /// Any access, of any size and alignment. The caller's return address is the access's place.
 void __fathom_numa_access(uintptr_t address, uint32_t size_and_flags);
+/// The same for callers that know the access's place otherwise.
+void __fathom_numa_access_at(uintptr_t address, uint32_t size_and_flags, uintptr_t place);
 /// `count` accesses of `size` bytes each, `stride` bytes apart: a loop's, before the loop.
 void __fathom_numa_strided(uintptr_t address, uint32_t size_and_flags, uint64_t count,
                            int64_t stride);

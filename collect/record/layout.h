@@ -71,6 +71,7 @@ enum class ChunkType : uint16_t {
   numa_place = 30,        // fixed
   numa_module = 31,       // fixed
   data_symbol = 32,       // text
+  pointer_function = 33,  // text
 };
 
 struct RunStart {  // strings: Fathom's version, command line, working directory, events, host
@@ -339,11 +340,18 @@ struct NumaPlace {
   uint32_t reserved;
 };
 /// A global or static variable, resolved on the machine that has the program.
+/// A struct's type comes with its fields: "pair {first:0:8, second:8:8}", by offset and size in bytes.
 struct DataSymbol {  // strings: module path, name (mangled), file of its declaration, its type
   uint64_t address;  ///< in the file: without the bias
   uint64_t size;
   uint32_t line;
   uint32_t element_size;  ///< of an array's element; 0 if it is none or unknown
+};
+
+/// A function of a call path that returns a pointer, and so may allocate for its caller.
+struct PointerFunction {  // strings: module path, function (mangled)
+  uint32_t to_void;       ///< 1: void*, 0: to something else
+  uint32_t reserved;
 };
 
 static_assert(sizeof(NumaSnapshot) == 48 && sizeof(NumaThread) == 144 && sizeof(NumaObject) == 80);
