@@ -20,8 +20,7 @@ others. For an opcode (bits 0 to 11):
 5. The entry is compared with every shape of the opcode. Shapes that differ start entries of their own, which come first
    and hold only where the bits are those of the shape.
 
-Nothing is asked of hardware, and nothing but what nvdisasm answered gets into the table. README.md of src/binary
-describes the format.
+Nothing is asked of hardware, and only what nvdisasm answered gets into the table. README.md of src/binary has its format.
 """
 import collections
 import itertools
@@ -125,8 +124,6 @@ class Entry:
             gained, lost = now - here, here - now
             if register_name(file, value ^ 1 << k, width) not in gained or any(name != old for name in lost):
                 return False
-            if sum(gained.values()) > 1 + (value == (1 << width) - 1) and not lost:
-                pass
             good += 1
         return good >= max(3, width - 3)
 
