@@ -22,7 +22,7 @@ SOURCE_FOLDERS = ("src", "collect", "app", "instrument", "scripts", "tests", "be
                   "samples", "cmake")
 SOURCE_SUFFIXES = {".h", ".hpp", ".cpp", ".c", ".cu", ".py", ".sh", ".cmake", ".js", ".txt"}
 # Recorded or expected data: kept as it came.
-DATA_FOLDERS = ("tests/fixtures", "tests/golden")
+DATA_FOLDERS = ("tests/fixtures", "tests/golden", "fuzz/corpus")
 MODULE_PARENTS = ("src", "collect")
 FOLDERS_WITH_README = ("app", "benchmarks", "docs", "fuzz", "instrument", "samples", "scripts",
                        "tests")

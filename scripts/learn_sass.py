@@ -20,11 +20,9 @@ others. For an opcode (bits 0 to 11):
 5. The entry is compared with every shape of the opcode. Shapes that differ start entries of their own, which come first
    and hold only where the bits are those of the shape.
 
-Nothing is asked of hardware, and nothing but what nvdisasm answered gets into the table. README.md of src/binary
-describes the format.
+Nothing is asked of hardware, and only what nvdisasm answered gets into the table. README.md of src/binary has its format.
 """
 import collections
-import difflib
 import itertools
 import multiprocessing
 import random
@@ -32,7 +30,8 @@ import re
 import struct
 import sys
 
-from sass_oracle import LIT, REG, Oracle, cut, field, literals, put, register_name, registers, skeleton
+from sass_oracle import (LIT, NUMBER, REG, Oracle, align, cut, field, integer, literals, literals_of, put, register_name,
+                         registers, skeleton)
 
 STANDARD = {'R': (16, 24, 32, 40, 64), 'P': (81, 84, 87, 77)}
 MARKS = {16: 8, 24: 16, 32: 24, 40: 40, 64: 32, 81: 1, 84: 2, 87: 3, 77: 4}
@@ -44,28 +43,6 @@ MOST_ENTRIES = 20
 MOST_FOR_NUMBERS = 2  # more entries, for words whose numbers are wrong
 MOST_TRIED = 60   # words of a form, for others
 UNIFORM_BIT = 91  # set where an operand is a uniform register or a descriptor
-
-
-NUMBER = re.compile(r'\{#(\d+)\}|' + LIT.pattern)
-
-
-def literals_of(operands):
-    return [m.group(0) for o in operands for m in LIT.finditer(o)]
-
-
-def integer(text):
-    try:
-        return int(text, 0)
-    except ValueError:
-        return None
-
-
-def align(a, b):
-    """Pairs of positions that hold the same; place by place where that is as good."""
-    match = difflib.SequenceMatcher(None, a, b, autojunk=False)
-    pairs = [(i + k, j + k) for i, j, n in match.get_matching_blocks() for k in range(n)]
-    same = [(i, i) for i in range(min(len(a), len(b))) if a[i] == b[i]]
-    return same if len(a) == len(b) and len(same) >= len(pairs) else pairs
 
 
 class Group:
@@ -147,8 +124,6 @@ class Entry:
             gained, lost = now - here, here - now
             if register_name(file, value ^ 1 << k, width) not in gained or any(name != old for name in lost):
                 return False
-            if sum(gained.values()) > 1 + (value == (1 << width) - 1) and not lost:
-                pass
             good += 1
         return good >= max(3, width - 3)
 

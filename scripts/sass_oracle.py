@@ -1,5 +1,6 @@
 """Asks nvdisasm what words of machine code mean, and takes its answers apart. Used by learn_sass.py."""
 import collections
+import difflib
 import re
 import struct
 import subprocess
@@ -119,3 +120,25 @@ def registers(text):
 def register_name(file, value, width):
     last = (1 << width) - 1
     return file + (('T' if 'P' in file else 'Z') if value == last else str(value))
+
+
+NUMBER = re.compile(r'\{#(\d+)\}|' + LIT.pattern)
+
+
+def literals_of(operands):
+    return [m.group(0) for o in operands for m in LIT.finditer(o)]
+
+
+def integer(text):
+    try:
+        return int(text, 0)
+    except ValueError:
+        return None
+
+
+def align(a, b):
+    """Pairs of positions that hold the same; place by place where that is as good."""
+    match = difflib.SequenceMatcher(None, a, b, autojunk=False)
+    pairs = [(i + k, j + k) for i, j, n in match.get_matching_blocks() for k in range(n)]
+    same = [(i, i) for i in range(min(len(a), len(b))) if a[i] == b[i]]
+    return same if len(a) == len(b) and len(same) >= len(pairs) else pairs
