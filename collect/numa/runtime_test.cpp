@@ -433,8 +433,13 @@ TEST_F(RuntimeTest, OpenMpRegionsAndBarriersArePhases) {
 #endif
 
 TEST_F(RuntimeTest, SamplingCountsAPart) {
-  expect_good(run("sharing", {{"FATHOM_NUMA_SAMPLING", "3"}}));
-  EXPECT_EQ(only().snapshots.back().sampling, 3u);
+  expect_good(run("lasting", {{"FATHOM_NUMA_SAMPLING", "3"}}));
+  const Recording all = only();
+  EXPECT_EQ(all.snapshots.back().sampling, 3u);
+  const auto counted = static_cast<double>(all.page(told("array")).writes);
+  const auto made = static_cast<double>(told("times"));
+  EXPECT_GT(counted / made, 1.0 / 32);
+  EXPECT_LT(counted / made, 1.0 / 2);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -170,6 +171,22 @@ int remapped() {
   return 0;
 }
 
+/// Writes for half a second; tells how often.
+int lasting() {
+  longs = static_cast<long*>(pages(1));
+  tell("array", longs);
+  timespec begin{}, now{};
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  uintptr_t times = 0;
+  do {
+    for (int i = 0; i < 1000; ++i) longs[i % 512] = i;
+    times += 1000;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < 500);
+  tell("times", reinterpret_cast<void*>(times));
+  return 0;
+}
+
 /// Blocks and structs that are copied as a whole.
 struct Big {
   char bytes[4096];
@@ -229,6 +246,7 @@ const std::map<std::string, int (*)()>& scenarios() {
       {"remapped", remapped},
       {"copies", copies},
       {"atomics", atomics},
+      {"lasting", lasting},
       {"objects", objects},
       {"locks", locks},
       {"waits", waits},
