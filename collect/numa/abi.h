@@ -14,7 +14,8 @@ inline constexpr unsigned kCachedLines = 512;  ///< of a thread; a power of two
 ///
 /// Fast path, for an access that lies in one line:
 ///   slot->tag == address >> kLineBits (relaxed load)?
-///     yes: ++slot->reads or slot->writes; slot->read_words or write_words |= its words' bits
+///     yes: ++slot->reads or slot->writes (and slot->read_words or write_words |= its words' bits,
+///          which nobody reads at present: it may be left out)
 ///     no:  __fathom_numa_access(address, size | flags)
 /// Counters belong to the owning thread alone. Only `tag` may be set to 0 by another thread, so
 /// that the owner comes to the runtime at its next access.

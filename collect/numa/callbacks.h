@@ -20,9 +20,6 @@ __attribute__((always_inline)) inline void touch(const volatile void* pointer) {
                            (address & kInLine) + size <= kInLine + 1,
                        1)) {
     ++(is_write ? slot.writes : slot.reads);
-    constexpr uint32_t kBytes = size < 4 ? 1 : size / 4;
-    const uint32_t words = ((1u << kBytes) - 1) << ((address & kInLine) >> kWordBits);
-    (is_write ? slot.write_words : slot.read_words) |= static_cast<uint16_t>(words);
     return;
   }
   __fathom_numa_access(address, size | (is_write ? kIsWrite : 0));

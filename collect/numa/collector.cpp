@@ -65,6 +65,12 @@ void leave_to_parent() {
   abandon_own_heap();
 }
 
+bool any_thread_runs() {
+  bool any = false;
+  for_each_running([&](Thread&) { any = true; });
+  return any;
+}
+
 /// Threads that still run do not come to the runtime for what is in their tables: that is taken
 /// from them.
 void take_from_running_threads() {
@@ -136,6 +142,12 @@ void* Collector::run(void* self) {
     if (collector.end_wanted_.load(std::memory_order_acquire) != 0) {
       collector.close();
       collector.end_done_.store(1, std::memory_order_release);
+      return nullptr;
+    }
+    if (!any_thread_runs()) {
+      // The main thread has left by pthread_exit and the others have ended: the process ends with
+      // its last thread, which must not be this one for ever.
+      collector.has_thread_.store(false, std::memory_order_release);
       return nullptr;
     }
     collector.tick();

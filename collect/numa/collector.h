@@ -30,7 +30,7 @@ class Collector {
   void ask(std::atomic<uint32_t>& wanted, const std::atomic<uint32_t>& done, double seconds);
   void wait_for_request(uint64_t ns);
 
-  bool has_thread_ = false;
+  std::atomic<bool> has_thread_{false};
   std::atomic<uint32_t> requests_{0};  ///< a futex
   std::atomic<uint32_t> flush_wanted_{0}, flush_done_{0}, end_wanted_{0}, end_done_{0};
   std::atomic<record::EndReason> reason_{record::EndReason::exit};

@@ -269,7 +269,9 @@ void note_unmapped(uintptr_t low, uintptr_t high, bool unmapped) {
 }
 
 void add_stack(const Thread& thread) {
-  if (thread.stack_low >= thread.stack_high) return;
+  constexpr uint32_t kNamedStacks =
+      4096;  // a program of very many threads shall not use up all ids
+  if (thread.stack_low >= thread.stack_high || thread.index >= kNamedStacks) return;
   const uint32_t id = make_object(ObjectKind::stack, record::kNone, record::kNone, thread.index);
   count_block(id, thread.stack_low, thread.stack_high - thread.stack_low);
   Memory& known = memory();

@@ -85,7 +85,7 @@ struct alignas(64) Share {
   std::atomic<bool> local;    ///< the thread is the page's first
   std::atomic<bool> several;  ///< as the page's, or likely to become so
   std::atomic<bool> written;  ///< as the page's
-  uint8_t probation;  ///< accesses that came here since several threads use the page
+  uint8_t probation;          ///< accesses that came here since several threads use the page
 
   Share* next;                                   ///< of the Use
   Share* next_dirty;                             ///< of the thread

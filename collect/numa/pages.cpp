@@ -123,8 +123,7 @@ Share* make_share(Thread& thread, Use& use) {
     Held held(use.page->lock);
     share->local = use.page->first.load(std::memory_order_relaxed) == thread.index + 1;
     // In a parallel phase others may come yet, and the counts until then are needed by line.
-    share->several =
-        thread.in_parallel || use.page->several.load(std::memory_order_relaxed);
+    share->several = thread.in_parallel || use.page->several.load(std::memory_order_relaxed);
     share->written = use.page->written.load(std::memory_order_relaxed);
     share->next = use.shares.load(std::memory_order_relaxed);
     use.shares.store(share, std::memory_order_release);

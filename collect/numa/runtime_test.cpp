@@ -402,9 +402,44 @@ TEST_F(RuntimeTest, AKilledProgramLeavesTheLastSnapshot) {
   EXPECT_GE(all.writes_to(told("counter")), 1000u);
 }
 
+TEST_F(RuntimeTest, AProcessEndsThatItsMainThreadHasLeft) {
+  expect_good(run("main_leaves"));
+  EXPECT_GE(only().writes_to(told("counter")), 1000u);
+}
+
+TEST_F(RuntimeTest, ThreadsThatAreCancelledEnd) {
+  expect_good(run("cancels"));
+  EXPECT_EQ(only().threads.size(), 3u);
+}
+
+TEST_F(RuntimeTest, SignalHandlersMayInterruptTheRuntime) {
+  expect_good(run("signals"));
+  EXPECT_EQ(only().snapshots.size(), 1u);
+}
+
+#ifdef NUMA_TEST_OPENMP
+TEST_F(RuntimeTest, OpenMpRegionsAndBarriersArePhases) {
+  expect_good(run("parallel"));
+  const Recording all = only();
+  ASSERT_EQ(all.threads.size(), 4u);
+  for (const auto& thread : all.threads) {
+    EXPECT_EQ(thread.kind, thread.index == 0 ? ThreadKind::main : ThreadKind::openmp);
+    EXPECT_EQ(thread.barrier_waits, 6u);
+    EXPECT_EQ(thread.condition_waits + thread.contended_locks, 0u);
+  }
+  EXPECT_EQ(all.page(told("array")).writes, 6000u);
+  EXPECT_EQ(all.snapshots.back().epochs, 13u);
+}
+#endif
+
 TEST_F(RuntimeTest, SamplingCountsAPart) {
-  expect_good(run("sharing", {{"FATHOM_NUMA_SAMPLING", "3"}}));
-  EXPECT_EQ(only().snapshots.back().sampling, 3u);
+  expect_good(run("lasting", {{"FATHOM_NUMA_SAMPLING", "3"}}));
+  const Recording all = only();
+  EXPECT_EQ(all.snapshots.back().sampling, 3u);
+  const auto counted = static_cast<double>(all.page(told("array")).writes);
+  const auto made = static_cast<double>(told("times"));
+  EXPECT_GT(counted / made, 1.0 / 32);
+  EXPECT_LT(counted / made, 1.0 / 2);
 }
 
 }  // namespace

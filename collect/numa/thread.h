@@ -61,7 +61,7 @@ struct Thread {
   std::atomic<uint32_t> phase;
   std::atomic<uint32_t> bound;   ///< it will do nothing in an earlier phase
   bool creating;                 ///< since the last boundary it has created threads, and no other
-  bool in_parallel;             ///< others run as well, as far as the program's logic goes
+  bool in_parallel;              ///< others run as well, as far as the program's logic goes
   std::atomic<uint32_t> busy;    ///< it changes what is counted
   SpinLock slots_lock;           ///< while another thread reads or clears the slots
   std::atomic<LineSlot*> slots;  ///< null: it has ended

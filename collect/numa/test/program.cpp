@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -110,6 +111,26 @@ int many() {
   return 0;
 }
 
+#ifdef _OPENMP
+/// Four threads write words of their own in one line, in three regions.
+int parallel_regions() {
+  longs = static_cast<long*>(pages(1));
+  tell("array", longs);
+  volatile long* array = longs;
+  for (int region = 0; region < 3; ++region) {
+#pragma omp parallel num_threads(4)
+    {
+#pragma omp for schedule(dynamic, 1)
+      for (int me = 0; me < 4; ++me)
+        if (me < 2)
+          for (int i = 0; i < 1000; ++i) array[me] = i;
+#pragma omp barrier
+    }
+  }
+  return 0;
+}
+#endif
+
 volatile int flag = 0;
 
 /// Thread 0 waits for thread 1 in a loop.
@@ -147,6 +168,22 @@ int remapped() {
       });
     }
   }
+  return 0;
+}
+
+/// Writes for half a second; tells how often.
+int lasting() {
+  longs = static_cast<long*>(pages(1));
+  tell("array", longs);
+  timespec begin{}, now{};
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  uintptr_t times = 0;
+  do {
+    for (int i = 0; i < 1000; ++i) longs[i % 512] = i;
+    times += 1000;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < 500);
+  tell("times", reinterpret_cast<void*>(times));
   return 0;
 }
 
@@ -201,13 +238,35 @@ int atomics() {
 
 const std::map<std::string, int (*)()>& scenarios() {
   static const std::map<std::string, int (*)()> all{
-      {"exact", exact},      {"sharing", sharing},   {"ping_pong", ping_pong},
-      {"many", many},        {"spinning", spinning}, {"remapped", remapped},
-      {"copies", copies},    {"atomics", atomics},   {"objects", objects},
-      {"locks", locks},      {"waits", waits},       {"errors", errors},
-      {"fork", forks},       {"exec", executes},     {"longjmp", jumps},
-      {"exits", exits},      {"abort", aborts},      {"quick_exit", leaves},
-      {"killed", is_killed}, {"memory", memory},     {"small_stack", small_stack}};
+      {"exact", exact},
+      {"sharing", sharing},
+      {"ping_pong", ping_pong},
+      {"many", many},
+      {"spinning", spinning},
+      {"remapped", remapped},
+      {"copies", copies},
+      {"atomics", atomics},
+      {"lasting", lasting},
+      {"objects", objects},
+      {"locks", locks},
+      {"waits", waits},
+      {"errors", errors},
+      {"fork", forks},
+      {"exec", executes},
+      {"longjmp", jumps},
+      {"exits", exits},
+      {"abort", aborts},
+      {"quick_exit", leaves},
+      {"killed", is_killed},
+      {"memory", memory},
+      {"small_stack", small_stack},
+      {"main_leaves", main_leaves},
+      {"cancels", cancels},
+      {"signals", signals},
+#ifdef _OPENMP
+      {"parallel", parallel_regions},
+#endif
+  };
   return all;
 }
 

@@ -26,5 +26,8 @@ int leaves();
 int is_killed();
 int memory();
 int small_stack();
+int main_leaves();
+int cancels();
+int signals();
 
 }  // namespace numa_test
