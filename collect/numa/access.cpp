@@ -16,6 +16,9 @@ namespace fathom::numa {
 namespace {
 
 constexpr uint32_t kWidestAccess = 16;  ///< anything wider is a copy of a block
+/// Accesses of a thread to a page that others use, of which each comes to the runtime: a write that
+/// follows a read to the same line must be seen early.
+constexpr uint8_t kProbation = 16;
 constexpr uint32_t kSamplePeriod = 31;  ///< lines for each sample of places
 
 void set_tag(LineSlot& slot, uint64_t tag) {
@@ -48,8 +51,7 @@ FATHOM_COLD bool look_around(Thread& thread) {
   const int saved = errno;
   work.epoch = now;
   flush_slots(thread, __fathom_numa_lines);
-  look_for_hot_lines(thread);
-  std::fill(std::begin(work.pages), std::end(work.pages), PageEntry{});
+  look_for_hot_lines(thread, __fathom_numa_lines);
   work.counting = is_sampled();
   errno = saved;
   return true;
@@ -61,8 +63,7 @@ void sample_place(Work& work, const Share& share, uintptr_t place, bool is_write
     return;
   }
   work.until_sample = kSamplePeriod;
-  work.places.add(share.use->object, place - 1, is_write,
-                  std::max<uint64_t>(lines / kSamplePeriod, 1));
+  work.places.add(share.object, place - 1, is_write, std::max<uint64_t>(lines / kSamplePeriod, 1));
 }
 
 /// The slot takes up a line. Null: the access is to be counted otherwise, or not at all.
@@ -90,11 +91,17 @@ void count_access(Thread& thread, uintptr_t address, uint32_t size, bool is_writ
   Work& work = *thread.work;
   const uint64_t line = address >> kLineBits;
   sample_place(work, *share, place, is_write, 1);
+  consider_lines(thread, *share, is_write);
   if (is_hot(*share, line)) {
     if (work.counting) count_words(thread, *share, line, words_of(address, size), is_write);
     return;
   }
   LineSlot* slot = fill_slot(thread, address, *share);
+  if (share->several.load(std::memory_order_relaxed) && share->probation < kProbation &&
+      share->lines.load(std::memory_order_relaxed) == nullptr) {
+    ++share->probation;
+    set_tag(*slot, 0);
+  }
   ++(is_write ? slot->writes : slot->reads);
   (is_write ? slot->write_words : slot->read_words) |=
       static_cast<uint16_t>(words_of(address, size));
@@ -120,6 +127,7 @@ void count_strided(Thread& thread, uintptr_t address, uint32_t size, bool is_wri
       thread.not_counted.add(run);
     } else {
       sample_place(work, *share, place, is_write, 1);
+      consider_lines(thread, *share, is_write);
       if (work.counting && !is_hot(*share, line))
         count_into(thread, *share, line, is_write ? 0 : run, is_write ? run : 0);
       else if (work.counting)
@@ -170,6 +178,9 @@ bool is_spin_read(Thread& thread, uintptr_t address, uint32_t flags, uintptr_t p
 }
 
 inline void access(uintptr_t address, uint32_t flags, uintptr_t place) {
+  // A line that is new here is likely to be new to the processor's cache as well, and the program
+  // is about to wait for it.
+  __builtin_prefetch(reinterpret_cast<const void*>(address));
   const uint32_t size = flags & kSizeMask;
   Thread* thread = working_thread();
   const bool is_block = size > kWidestAccess;

@@ -96,6 +96,7 @@ void Collector::start() {
     session.write_failed(path, recorder().out().error());
     return;
   }
+  reserve_own_heap();
   syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
   time_ns();
   Thread* main = prepare_thread(nullptr, record::ThreadKind::main, 0, record::kNone);

@@ -1,9 +1,7 @@
 #include "numa/heap.h"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "numa/lock.h"
@@ -24,6 +22,7 @@ struct Header {
   uint32_t offset;      ///< from the start of the piece to the block
 };
 static_assert(sizeof(Header) == 32);
+constexpr size_t kMarkBefore = sizeof(Header) - offsetof(Header, mark);
 
 struct Piece {
   Piece* next;
@@ -33,6 +32,16 @@ SpinLock lock;
 Slab slab;
 Piece* free_pieces[kClasses];
 std::atomic<bool> abandoned{false};
+uint8_t* reserve = nullptr;
+size_t reserve_left = 0;
+
+void* take_from_reserve(size_t size) {
+  if (size > reserve_left) return nullptr;
+  void* out = reserve;
+  reserve += size;
+  reserve_left -= size;
+  return out;
+}
 
 Header* header_of(const void* block) {
   return reinterpret_cast<Header*>(reinterpret_cast<uintptr_t>(block) - sizeof(Header));
@@ -43,7 +52,11 @@ void* take_piece(size_t& size, uint32_t& size_class) {
   for (size_class = 0; bytes < size && size_class < kClasses; ++size_class) bytes *= 2;
   if (size_class == kClasses) {
     size = (size + kPageBytes - 1) & ~(kPageBytes - 1);
-    return map_memory(size);
+    if (void* piece = map_memory(size); piece != nullptr) return piece;
+    Held held(lock);
+    reserve_left = reserve_left / kPageBytes * kPageBytes;
+    reserve += -reinterpret_cast<uintptr_t>(reserve) & (kPageBytes - 1);
+    return take_from_reserve(size);
   }
   size = bytes;
   Held held(lock);
@@ -51,7 +64,8 @@ void* take_piece(size_t& size, uint32_t& size_class) {
     free_pieces[size_class] = piece->next;
     return piece;
   }
-  return slab.take(size);
+  void* piece = slab.take(size);
+  return piece != nullptr ? piece : take_from_reserve(size);
 }
 
 }  // namespace
@@ -70,11 +84,15 @@ void* own_allocate(size_t size, size_t alignment) {
   return reinterpret_cast<void*>(block);
 }
 
+/// What lies before another allocator's block is poisoned for the sanitizers.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+__attribute__((no_sanitize("address", "thread"), noinline))
+#endif
 bool is_own(const void* block) {
   const auto address = reinterpret_cast<uintptr_t>(block);
   // Another allocator's block that begins a page may have nothing before it.
   return address % 16 == 0 && address % kPageBytes != 0 &&
-         header_of(block)->mark == (kMark ^ address);
+         *reinterpret_cast<const uint64_t*>(address - kMarkBefore) == (kMark ^ address);
 }
 
 size_t own_size(const void* block) {
@@ -89,13 +107,20 @@ void own_free(void* block) {
   const uint32_t size_class = header->size_class;
   void* piece = static_cast<uint8_t*>(block) - header->offset;
   if (size_class == kClasses) {
-    syscall(SYS_munmap, piece, header->size);
+    unmap_memory(piece, header->size);
     return;
   }
   Held held(lock);
   auto* spare = static_cast<Piece*>(piece);
   spare->next = free_pieces[size_class];
   free_pieces[size_class] = spare;
+}
+
+void reserve_own_heap() {
+  constexpr size_t kReserve = 4u << 20;
+  Held held(lock);
+  reserve = static_cast<uint8_t*>(map_memory(kReserve));
+  reserve_left = reserve == nullptr ? 0 : kReserve;
 }
 
 void abandon_own_heap() {

@@ -12,6 +12,8 @@ void own_free(void* block);
 /// Whether a block came from own_allocate; false for every other block of an allocator.
 bool is_own(const void* block);
 size_t own_size(const void* block);
+/// Keeps a few megabytes for when the program has used up everything: the last snapshot needs them.
+void reserve_own_heap();
 /// In the child of a fork: other threads may have held the lock, so nothing is freed any longer.
 void abandon_own_heap();
 

@@ -29,6 +29,14 @@ FATHOM_REAL(pvalloc);
 FATHOM_REAL(malloc_usable_size);
 
 std::atomic<uintptr_t> heap_top{0};
+std::atomic<bool> is_c_library{false};  ///< the allocator behind us
+
+/// Not later: the loader frees the text of its last error while it looks for a symbol.
+__attribute__((constructor(101))) void find_real_ones() {
+  real_free.get();
+  real_malloc_usable_size.get();
+  is_c_library = real_malloc.get() == find_real<void*(size_t)>("__libc_malloc");
+}
 
 void note(void* block, size_t size) {
   if (block == nullptr) return;
@@ -39,10 +47,9 @@ void note(void* block, size_t size) {
 
 /// Whether freeing the block gives its pages back at once: the C library has mapped it alone.
 bool is_mapping(void* block) {
-  static const bool is_c_library =
-      real_malloc.get() == reinterpret_cast<void* (*)(size_t)>(dlsym(RTLD_NEXT, "__libc_malloc"));
   constexpr size_t kMapped = 2;
-  return is_c_library && (static_cast<const size_t*>(block)[-1] & kMapped) != 0;
+  return is_c_library.load(std::memory_order_relaxed) &&
+         (static_cast<const size_t*>(block)[-1] & kMapped) != 0;
 }
 
 /// The C library gives the end of its heap back by itself.

@@ -82,11 +82,8 @@ void call_microtask(KmpCall& call, int32_t* global, int32_t* bound) {
   call_with(call, global, bound, std::make_index_sequence<kMaxShared>());
 }
 
-void run_microtask(int32_t* global, int32_t* bound, ...) {
-  va_list rest;
-  va_start(rest, bound);
-  auto& call = *va_arg(rest, KmpCall*);
-  va_end(rest);
+void run_microtask(int32_t* global, int32_t* bound, void* data) {
+  auto& call = *static_cast<KmpCall*>(data);
   const InRegion in_region(call.region);
   call_microtask(call, global, bound);
 }
@@ -175,7 +172,7 @@ FATHOM_HOOK void __kmpc_fork_call(void* where, int32_t count, Microtask body, ..
   va_end(rest);
   find_openmp_runtimes();
   begin_region(call.region, reinterpret_cast<uintptr_t>(body));
-  real(where, 1, run_microtask, &call);
+  real(where, 1, reinterpret_cast<Microtask>(run_microtask), &call);
   end_region(call.region);
 }
 

@@ -136,8 +136,8 @@ int add_module_data(dl_phdr_info* info, size_t, void* data) {
   return 0;
 }
 
-/// Looks for modules that have come.
-bool refresh_modules() {
+/// Looks for modules that have come, or waits for another thread that does.
+void refresh_modules() {
   static SpinLock lock;
   Held held(lock);
   Memory& known = memory();
@@ -148,10 +148,9 @@ bool refresh_modules() {
         return 1;
       },
       &added);
-  if (added == known.modules_added) return false;
+  if (added == known.modules_added) return;
   dl_iterate_phdr(add_module_data, &known);
   known.modules_added = added;
-  return true;
 }
 
 uint32_t size_class(uint64_t size) {
@@ -218,7 +217,8 @@ uint32_t find_object(uintptr_t address) {
     return kUnknownObject;
   };
   const uint32_t id = look();
-  if (id != kUnknownObject || !refresh_modules()) return id;
+  if (id != kUnknownObject) return id;
+  refresh_modules();
   return look();
 }
 

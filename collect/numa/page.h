@@ -53,8 +53,7 @@ struct Use {
   bool mixed;  ///< other objects lie in the same page
   std::atomic<Share*> shares;
   std::atomic<PageLines*> lines;
-  std::atomic<uint64_t> accesses;  ///< at least so many; tells when the threshold is reached
-  uint32_t last_write_phase;       ///< + 1; 0: never written
+  uint32_t last_write_phase;                        ///< + 1; 0: never written
   std::atomic<uint64_t> reads_after, remote_after;  ///< the last phase that wrote
 };
 
@@ -74,22 +73,30 @@ struct WordCounts {
   std::atomic<uint32_t> reads[16], writes[16];  ///< saturating
 };
 
-struct Share {
-  Share* next;  ///< of the Use
-  Use* use;
-  Share* next_dirty;  ///< of the thread: touched in this phase
-  uint32_t thread;
-  uint32_t phase;  ///< that phase_reads, phase_writes and lines are of
-  bool handed_in;  ///< that phase is over; guarded by the page's lock
-  bool dirty;
-  std::atomic<bool> local;  ///< the thread is the page's first
-  uint32_t until_check;     ///< accesses until the thresholds are looked at again
-  uint32_t check_period;
-  Counter reads[2], writes[2];  ///< [0]: local, [1]: remote ones
-  uint64_t phase_reads, phase_writes;
+/// The first cache line has what each access needs.
+struct alignas(64) Share {
+  Counter reads[2], writes[2];    ///< [0]: local, [1]: remote ones
   std::atomic<LineCount*> lines;  ///< kLinesOfPage, of a page that is tracked in detail
-  PageLines* page_lines;          ///< set together with lines
+  Use* use;
+  uint16_t object;
+  uint16_t thread;
+  uint32_t phase;             ///< that lines and the present counts are of
+  bool dirty;                 ///< touched in this phase
+  std::atomic<bool> local;    ///< the thread is the page's first
+  std::atomic<bool> several;  ///< as the page's, or likely to become so
+  std::atomic<bool> written;  ///< as the page's
+  uint8_t probation;  ///< accesses that came here since several threads use the page
+
+  Share* next;                                   ///< of the Use
+  Share* next_dirty;                             ///< of the thread
+  const Granules* granules;                      ///< null: all of the page belongs to the object
+  PageLines* page_lines;                         ///< set together with lines
   std::atomic<std::atomic<WordCounts*>*> words;  ///< kLinesOfPage
+  uint64_t reads_before, writes_before;          ///< this phase
+  bool handed_in;                                ///< that phase is over; guarded by the page's lock
+
+  uint64_t read_count() const { return reads[0].get() + reads[1].get(); }
+  uint64_t write_count() const { return writes[0].get() + writes[1].get(); }
 };
 
 struct PageLines {

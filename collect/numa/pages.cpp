@@ -19,8 +19,6 @@ void next_epoch() {
 
 namespace {
 
-constexpr uint32_t kFirstCheck = 64, kLastCheck = 4096;
-
 SpinLock memory_lock;  // guards what follows
 Slab memory;
 Granules* free_granules = nullptr;
@@ -40,21 +38,41 @@ void give_back(Granules* granules) {
   free_granules = granules;
 }
 
+template <class Visit>
+void for_each_share(Page& page, Visit visit) {
+  for (auto* use = page.uses.load(std::memory_order_acquire); use != nullptr; use = use->next)
+    for (auto* share = use->shares.load(std::memory_order_acquire); share != nullptr;
+         share = share->next)
+      visit(*share);
+}
+
+/// Sets a flag of a page, and has each thread come to the runtime at its next access there.
+void announce(Page& page, std::atomic<bool> Page::*flag, std::atomic<bool> Share::*copy,
+              uint64_t number) {
+  {
+    Held held(page.lock);
+    if ((page.*flag).exchange(true, std::memory_order_relaxed)) return;
+    for_each_share(page,
+                   [&](Share& share) { (share.*copy).store(true, std::memory_order_relaxed); });
+  }
+  clear_tags(number << kPageBits, (number + 1) << kPageBits);
+}
+
 /// The page's first thread; a new one if it has none.
-void claim(Page& page, const Thread& thread) {
+void claim(Page& page, uint64_t number, const Thread& thread) {
   const uint32_t first = page.first.load(std::memory_order_acquire);
   if (first == thread.index + 1) return;
   if (first != 0) {
     if (!page.several.load(std::memory_order_relaxed))
-      page.several.store(true, std::memory_order_relaxed);
+      announce(page, &Page::several, &Share::several, number);
     return;
   }
   Held held(page.lock);
   if (page.first.load(std::memory_order_relaxed) != 0) return;
   page.first.store(thread.index + 1, std::memory_order_release);
-  for (auto* use = page.uses.load(); use != nullptr; use = use->next)
-    for (auto* share = use->shares.load(); share != nullptr; share = share->next)
-      share->local.store(share->thread == thread.index, std::memory_order_relaxed);
+  for_each_share(page, [&](Share& share) {
+    share.local.store(share.thread == thread.index, std::memory_order_relaxed);
+  });
 }
 
 Use* use_of(Page& page, uint64_t number, uint32_t object, bool mixed, Slab& slab) {
@@ -95,33 +113,23 @@ void give_lines(Share& share, Slab& slab) {
   share.lines.store(counts, std::memory_order_release);
 }
 
-/// Whether the page has become worth tracking by lines.
-void check(Thread& thread, Share& share, uint32_t accesses) {
-  Use& use = *share.use;
-  Page& page = *use.page;
-  if (share.lines.load(std::memory_order_relaxed) != nullptr) return;
-  const uint64_t so_far = use.accesses.fetch_add(accesses, std::memory_order_relaxed) + accesses;
-  const uint32_t threshold = options().page_threshold;
-  if (share.phase_writes > 0 && page.several.load(std::memory_order_relaxed) &&
-      !page.written.load(std::memory_order_relaxed))
-    page.written.store(true, std::memory_order_relaxed);
-  const bool shared = page.written.load(std::memory_order_relaxed);
-  if (threshold == 0 || (shared && so_far >= threshold)) give_lines(share, thread.work->slab);
-}
-
 Share* make_share(Thread& thread, Use& use) {
   Share* share = thread.work->slab.make<Share>();
   if (share == nullptr) return nullptr;
   share->use = &use;
-  share->thread = thread.index;
-  share->until_check = share->check_period = kFirstCheck;
+  share->object = static_cast<uint16_t>(use.object);
+  share->thread = static_cast<uint16_t>(thread.index);
   {
     Held held(use.page->lock);
     share->local = use.page->first.load(std::memory_order_relaxed) == thread.index + 1;
+    // In a parallel phase others may come yet, and the counts until then are needed by line.
+    share->several =
+        thread.in_parallel || use.page->several.load(std::memory_order_relaxed);
+    share->written = use.page->written.load(std::memory_order_relaxed);
     share->next = use.shares.load(std::memory_order_relaxed);
     use.shares.store(share, std::memory_order_release);
   }
-  check(thread, *share, 0);
+  if (options().page_threshold == 0) give_lines(*share, thread.work->slab);
   return share;
 }
 
@@ -133,7 +141,8 @@ void begin_phase(Thread& thread, Share& share) {
     if (auto* lines = share.lines.load(std::memory_order_relaxed))
       for (unsigned i = 0; i < kLinesOfPage; ++i) lines[i].clear();
   }
-  share.phase_reads = share.phase_writes = 0;
+  share.reads_before = share.read_count();
+  share.writes_before = share.write_count();
   share.dirty = true;
   share.next_dirty = thread.work->dirty;
   thread.work->dirty = &share;
@@ -192,8 +201,37 @@ SharedLine* shared_line(Share& share, unsigned line, Slab& slab) {
   return shared;
 }
 
-void heat(PageLines& lines, unsigned line) {
-  lines.hot.fetch_or(uint64_t(1) << line, std::memory_order_relaxed);
+/// The line is tracked by words from now on. Returns its bit if it was not before.
+uint64_t heat(PageLines& lines, unsigned line) {
+  const uint64_t bit = uint64_t(1) << line;
+  return bit & ~lines.hot.fetch_or(bit, std::memory_order_relaxed);
+}
+
+/// Each thread comes to the runtime with its next access to these lines.
+void call_in(const Use& use, uint64_t lines) {
+  for (; lines != 0; lines &= lines - 1) {
+    const uintptr_t low = use.number << kPageBits | static_cast<uintptr_t>(__builtin_ctzll(lines))
+                                                        << kLineBits;
+    clear_tags(low, low + 1);
+  }
+}
+
+/// Hands in a phase of a share's lines; the page is locked. Returns those that have become hot.
+uint64_t close_lines(Thread& thread, Share& share, uint32_t tag, uint32_t first_open) {
+  uint64_t heated = 0;
+  LineCount* lines = share.lines.load(std::memory_order_relaxed);
+  for (unsigned line = 0; lines != nullptr && line < kLinesOfPage; ++line) {
+    LineCount& count = lines[line];
+    if (!count.any()) continue;
+    SharedLine* shared = shared_line(share, line, thread.work->slab);
+    if (shared == nullptr) continue;
+    if (!add_to_line(*shared, share.thread, tag, count.read_count(), count.write_count(),
+                     first_open, thread.work->slab))
+      thread.not_counted.add(uint64_t(count.read_count()) + count.write_count());
+    count.clear();
+    if (shared->writes >= options().line_threshold) heated |= heat(*share.page_lines, line);
+  }
+  return heated;
 }
 
 }  // namespace
@@ -203,7 +241,7 @@ Share* find_share(Thread& thread, uintptr_t address) {
   const uint64_t number = address >> kPageBits;
   Page* page = make_page(address);
   if (page == nullptr) return nullptr;
-  claim(*page, thread);
+  claim(*page, number, thread);
   auto* granules = page->granules.load(std::memory_order_acquire);
   Use* use;
   if (granules != nullptr) {
@@ -219,8 +257,17 @@ Share* find_share(Thread& thread, uintptr_t address) {
   Share* share = use->shares.load(std::memory_order_acquire);
   while (share != nullptr && share->thread != thread.index) share = share->next;
   if (share == nullptr) share = make_share(thread, *use);
-  if (share != nullptr) work.pages[number % kCachedPages] = {number + 1, share, granules};
+  if (share == nullptr) return nullptr;
+  share->granules = granules;
+  work.shares.set(address, share);
   return share;
+}
+
+void track_by_lines(Thread& thread, Share& share) {
+  const Use& use = *share.use;
+  if (!share.written.load(std::memory_order_relaxed))
+    announce(*use.page, &Page::written, &Share::written, use.number);
+  give_lines(share, thread.work->slab);
 }
 
 void count_into(Thread& thread, Share& share, uint64_t line, uint64_t reads, uint64_t writes) {
@@ -229,27 +276,14 @@ void count_into(Thread& thread, Share& share, uint64_t line, uint64_t reads, uin
   if (reads > 0) {
     share.reads[remote].add(reads);
     thread.reads.add(reads);
-    share.phase_reads += reads;
   }
   if (writes > 0) {
     share.writes[remote].add(writes);
     thread.writes.add(writes);
-    share.phase_writes += writes;
   }
+  consider_lines(thread, share, writes > 0);
   LineCount* lines = share.lines.load(std::memory_order_relaxed);
-  if (lines == nullptr) {
-    const uint64_t n = reads + writes;
-    if (n < share.until_check) {
-      share.until_check -= static_cast<uint32_t>(n);
-      return;
-    }
-    check(thread, share,
-          static_cast<uint32_t>(
-              std::min<uint64_t>(share.check_period + n - share.until_check, 0xffffffff)));
-    share.check_period = std::min(share.check_period * 2, kLastCheck);
-    share.until_check = share.check_period;
-    return;
-  }
+  if (lines == nullptr) return;
   LineCount& count = lines[line % kLinesOfPage];
   if (reads > 0) add_saturating(count.reads, reads);
   if (writes > 0) add_saturating(count.writes, writes);
@@ -292,51 +326,47 @@ void flush_slots(Thread& thread, LineSlot* slots) {
 
 void close_share(Thread& thread, Share& share, uint32_t tag, uint32_t first_open) {
   Use& use = *share.use;
-  Slab& slab = thread.work->slab;
-  Held held(use.page->lock);
-  share.dirty = false;
-  share.handed_in = true;
-  share.phase = tag;
-  if (share.phase_writes > 0 && tag + 1 > use.last_write_phase) {
-    use.last_write_phase = tag + 1;
-    use.reads_after.store(0, std::memory_order_relaxed);
-    use.remote_after.store(0, std::memory_order_relaxed);
-  } else if (tag + 1 > use.last_write_phase) {
-    use.reads_after.fetch_add(share.phase_reads, std::memory_order_relaxed);
-    if (!share.local.load(std::memory_order_relaxed))
-      use.remote_after.fetch_add(share.phase_reads, std::memory_order_relaxed);
+  uint64_t heated = 0;
+  {
+    Held held(use.page->lock);
+    share.dirty = false;
+    share.handed_in = true;
+    share.phase = tag;
+    const uint64_t reads = share.read_count() - share.reads_before;
+    const bool wrote = share.write_count() > share.writes_before;
+    if (wrote && tag + 1 > use.last_write_phase) {
+      use.last_write_phase = tag + 1;
+      use.reads_after.store(0, std::memory_order_relaxed);
+      use.remote_after.store(0, std::memory_order_relaxed);
+    } else if (tag + 1 > use.last_write_phase) {
+      use.reads_after.fetch_add(reads, std::memory_order_relaxed);
+      if (!share.local.load(std::memory_order_relaxed))
+        use.remote_after.fetch_add(reads, std::memory_order_relaxed);
+    }
+    heated = close_lines(thread, share, tag, first_open);
   }
-  LineCount* lines = share.lines.load(std::memory_order_relaxed);
-  for (unsigned line = 0; lines != nullptr && line < kLinesOfPage; ++line) {
-    LineCount& count = lines[line];
-    if (!count.any()) continue;
-    SharedLine* shared = shared_line(share, line, slab);
-    if (shared == nullptr) continue;
-    if (!add_to_line(*shared, share.thread, tag, count.read_count(), count.write_count(),
-                     first_open, slab))
-      thread.not_counted.add(uint64_t(count.read_count()) + count.write_count());
-    count.clear();
-    if (shared->writes >= options().line_threshold) heat(*share.page_lines, line);
-  }
+  call_in(use, heated);
 }
 
-void look_for_hot_lines(Thread& thread) {
+void look_for_hot_lines(Thread& thread, const LineSlot* slots) {
   Work& work = *thread.work;
   const uint32_t threshold = options().line_threshold;
-  for (const auto& entry : work.pages) {
-    Share* share = entry.share;
+  for (unsigned i = 0; i < kCachedLines; ++i) {
+    Share* share = work.slot_shares[i];
     if (share == nullptr || !share->dirty) continue;
-    check(thread, *share, 0);
     LineCount* lines = share->lines.load(std::memory_order_relaxed);
     if (lines == nullptr) continue;
-    Held held(share->use->page->lock);
-    for (unsigned line = 0; line < kLinesOfPage; ++line) {
-      const LineCount& count = lines[line];
-      if (!count.any()) continue;
+    const unsigned line = slots[i].line % kLinesOfPage;
+    if (!lines[line].any()) continue;
+    uint64_t heated = 0;
+    {
+      Held held(share->use->page->lock);
       const SharedLine* shared = shared_line(*share, line, work.slab);
-      if (shared != nullptr && (count.write_count() >= threshold || shared->writes >= threshold))
-        heat(*share->page_lines, line);
+      if (shared != nullptr &&
+          (lines[line].write_count() >= threshold || shared->writes >= threshold))
+        heated = heat(*share->page_lines, line);
     }
+    call_in(*share->use, heated);
   }
 }
 
@@ -353,13 +383,17 @@ void reset_pages(uintptr_t low, uintptr_t high, bool forget_first) {
       page.first.store(0, std::memory_order_release);
       page.several.store(false, std::memory_order_relaxed);
       page.written.store(false, std::memory_order_relaxed);
+      for_each_share(page, [](Share& share) {
+        share.several.store(false, std::memory_order_relaxed);
+        share.written.store(false, std::memory_order_relaxed);
+      });
     }
     if (auto* granules = page.granules.exchange(nullptr, std::memory_order_acq_rel))
       give_back(granules);
   };
   visit_pages(low, high, reset, &change);
   if (!change.any) return;
-  next_epoch();
+  forget_shares(low, high);
   clear_tags(low, high);
 }
 
@@ -382,7 +416,7 @@ void mark_granules(uintptr_t low, uintptr_t high, uint32_t object) {
   for (size_t i = first; i <= last; ++i)
     granules->objects[i].store(static_cast<uint16_t>(object), std::memory_order_relaxed);
   if (changes_meaning) {
-    next_epoch();
+    forget_shares(low, high);
     clear_tags(low, high);
   } else if (const Thread* thread = this_thread.thread; thread != nullptr) {
     // Of a block that was freed and is used again, only this thread is likely to know the lines.

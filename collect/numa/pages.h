@@ -25,12 +25,10 @@ inline uint32_t object_at(const Granules& granules, uintptr_t address) {
 Share* find_share(Thread& thread, uintptr_t address);
 
 inline Share* share_for(Thread& thread, uintptr_t address) {
-  const uint64_t number = address >> kPageBits;
-  const PageEntry& entry = thread.work->pages[number % kCachedPages];
-  if (entry.number == number + 1 &&
-      (entry.granules == nullptr ||
-       object_at(*entry.granules, address) == entry.share->use->object))
-    return entry.share;
+  Share* share = thread.work->shares.find(address);
+  if (__builtin_expect(share != nullptr, 1) &&
+      (share->granules == nullptr || object_at(*share->granules, address) == share->object))
+    return share;
   return find_share(thread, address);
 }
 
@@ -38,6 +36,16 @@ inline Share* share_for(Thread& thread, uintptr_t address) {
 void count_into(Thread& thread, Share& share, uint64_t line, uint64_t reads, uint64_t writes);
 /// The same, by words, for an access to a line that is tracked by them.
 void count_words(Thread& thread, Share& share, uint64_t line, uint32_t words, bool is_write);
+
+void track_by_lines(Thread& thread, Share& share);
+
+/// A page that several threads access is tracked by lines from its next write on.
+inline void consider_lines(Thread& thread, Share& share, bool is_write) {
+  if (share.lines.load(std::memory_order_relaxed) != nullptr) return;
+  if (share.several.load(std::memory_order_relaxed) &&
+      (is_write || share.written.load(std::memory_order_relaxed)))
+    track_by_lines(thread, share);
+}
 
 inline bool is_hot(const Share& share, uint64_t line) {
   return share.lines.load(std::memory_order_relaxed) != nullptr &&
@@ -48,8 +56,8 @@ inline bool is_hot(const Share& share, uint64_t line) {
 void flush_slots(Thread& thread, LineSlot* slots);
 /// Ends the phase `tag` of a share.
 void close_share(Thread& thread, Share& share, uint32_t tag, uint32_t first_open);
-/// Finds the lines of the pages in use that are worth tracking by words.
-void look_for_hot_lines(Thread& thread);
+/// Finds the lines in the thread's slots that are worth tracking by words.
+void look_for_hot_lines(Thread& thread, const LineSlot* slots);
 
 /// The pages in [low, high) belong to something else from now on; `forget_first`: and have no first
 /// thread.

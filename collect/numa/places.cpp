@@ -1,8 +1,5 @@
 #include "numa/places.h"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 namespace fathom::numa {
 
 Places::Entry* Places::find(uint32_t object, uintptr_t place, uint32_t is_write) {
@@ -52,7 +49,7 @@ void Places::grow() {
   capacity_ = after;
   for (size_t i = 0; i < before; ++i)
     if (old[i].place != 0) *find(old[i].object, old[i].place, old[i].is_write) = old[i];
-  if (old != nullptr) syscall(SYS_munmap, old, before * sizeof(Entry));
+  if (old != nullptr) unmap_memory(old, before * sizeof(Entry));
 }
 
 }  // namespace fathom::numa

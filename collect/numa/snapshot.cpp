@@ -125,8 +125,8 @@ void Snapshot::add_use(const Page& page, const Use& use) {
   record::NumaPage out{};
   for (const auto* share = use.shares.load(std::memory_order_acquire); share != nullptr;
        share = share->next) {
-    const uint64_t reads = share->reads[0].get() + share->reads[1].get();
-    const uint64_t writes = share->writes[0].get() + share->writes[1].get();
+    const uint64_t reads = share->read_count();
+    const uint64_t writes = share->write_count();
     if (reads + writes == 0) continue;
     out.reads += reads;
     out.writes += writes;
@@ -149,8 +149,8 @@ void Snapshot::add_use(const Page& page, const Use& use) {
   add(ChunkType::numa_page, out);
   for (const auto* share = use.shares.load(std::memory_order_acquire); share != nullptr;
        share = share->next) {
-    const uint64_t reads = share->reads[0].get() + share->reads[1].get();
-    const uint64_t writes = share->writes[0].get() + share->writes[1].get();
+    const uint64_t reads = share->read_count();
+    const uint64_t writes = share->write_count();
     if (reads + writes > 0)
       add(ChunkType::numa_page_thread,
           record::NumaPageThread{pages_, share->thread, reads, writes});

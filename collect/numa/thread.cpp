@@ -65,7 +65,7 @@ Work* take_work() {
 }
 
 void give_back(Work* work) {
-  std::fill(std::begin(work->pages), std::end(work->pages), PageEntry{});
+  work->shares.clear();
   std::fill(std::begin(work->slot_shares), std::end(work->slot_shares), nullptr);
   work->dirty = nullptr;
   work->spin = {};
@@ -134,6 +134,7 @@ Thread* prepare_thread(Thread* parent, record::ThreadKind kind, uintptr_t start,
   const uint32_t phase = parent == nullptr ? 0 : parent->phase.load(std::memory_order_relaxed);
   thread->phase = phase;
   thread->bound = phase;
+  thread->in_parallel = index > 0;
   threads[index].store(thread, std::memory_order_release);
   count.store(index + 1, std::memory_order_release);
   return thread;
@@ -262,6 +263,10 @@ void clear_tags() {
     for (unsigned i = 0; i < kCachedLines; ++i)
       __atomic_store_n(&slots[i].tag, 0, __ATOMIC_RELAXED);
   });
+}
+
+void forget_shares(uintptr_t low, uintptr_t high) {
+  for_each_running([=](Thread& thread) { thread.work->shares.erase(low, high); });
 }
 
 void clear_tags(uintptr_t low, uintptr_t high) {

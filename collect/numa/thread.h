@@ -11,6 +11,7 @@
 #include "numa/lock.h"
 #include "numa/page.h"
 #include "numa/places.h"
+#include "numa/share_table.h"
 #include "numa/slab.h"
 #include "numa/spin.h"
 #include "numa/state.h"
@@ -25,21 +26,13 @@ inline constexpr uint32_t kPhaseStep = 2;
 
 struct Region;
 
-/// A page that the thread has used lately.
-struct PageEntry {
-  uint64_t number;  ///< page number + 1; 0: empty
-  Share* share;
-  const Granules* granules;  ///< null: all of the page belongs to the share's object
-};
-inline constexpr unsigned kCachedPages = 256;
-
 /// What a thread needs while it runs; the next thread gets it.
 struct Work {
   Work* next;
   uint64_t epoch;
   bool counting;  ///< false: this interval is not sampled
   uint32_t until_sample;
-  PageEntry pages[kCachedPages];
+  ShareTable shares;
   Share* slot_shares[kCachedLines];  ///< where the counts of a slot go
   Share* dirty;                      ///< touched in this phase
   Slab slab;
@@ -68,6 +61,7 @@ struct Thread {
   std::atomic<uint32_t> phase;
   std::atomic<uint32_t> bound;   ///< it will do nothing in an earlier phase
   bool creating;                 ///< since the last boundary it has created threads, and no other
+  bool in_parallel;             ///< others run as well, as far as the program's logic goes
   std::atomic<uint32_t> busy;    ///< it changes what is counted
   SpinLock slots_lock;           ///< while another thread reads or clears the slots
   std::atomic<LineSlot*> slots;  ///< null: it has ended
@@ -156,6 +150,8 @@ uint64_t parallel_ns();
 /// One thread more or less runs.
 void count_running(int change);
 
+/// All threads look up anew what the pages in [low, high) belong to.
+void forget_shares(uintptr_t low, uintptr_t high);
 /// Sets the tags of all threads to 0, so that each comes to the runtime at its next access.
 void clear_tags();
 /// The same for the lines in [low, high).

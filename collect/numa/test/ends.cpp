@@ -1,0 +1,110 @@
+// The ways in which programs begin, go on elsewhere and end.
+
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "numa/test/program.h"
+
+namespace numa_test {
+namespace {
+
+volatile long counter[8];
+void* before_main = nullptr;
+
+__attribute__((constructor)) void allocate_before_main() {
+  before_main = malloc(5000);
+  counter[1] = 1;
+}
+__attribute__((destructor)) void allocate_after_main() {
+  free(before_main);
+  free(malloc(5000));
+  counter[2] = 1;
+}
+
+void count(int times) {
+  for (int i = 0; i < times; ++i) counter[0] = i;
+}
+
+void at_end() {
+  free(malloc(100000));
+  count(1000);
+}
+
+}  // namespace
+
+int forks() {
+  tell("counter", counter);
+  count(1000);
+  const pid_t child = fork();
+  if (child == 0) {
+    count(5000);
+    free(malloc(100000));
+    run(2, [](void*) -> void* {
+      free(malloc(1000));
+      return nullptr;
+    });
+    std::exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  count(1000);
+  return status;
+}
+
+int executes() {
+  tell("counter", counter);
+  count(1000);
+  execl("/proc/self/exe", "program", "exact", static_cast<char*>(nullptr));
+  return 1;
+}
+
+int jumps() {
+  tell("counter", counter);
+  static jmp_buf place;
+  volatile int rounds = 0;
+  if (setjmp(place) < 100) {
+    count(10);
+    rounds = rounds + 1;
+    longjmp(place, rounds);
+  }
+  return rounds == 100 ? 0 : 1;
+}
+
+int exits() {
+  tell("counter", counter);
+  std::atexit(at_end);
+  count(1000);
+  static pthread_t unused;
+  (void)unused;
+  return 0;
+}
+
+int aborts() {
+  tell("counter", counter);
+  count(1000);
+  std::abort();
+}
+
+int leaves() {
+  tell("counter", counter);
+  count(1000);
+  std::quick_exit(3);
+}
+
+int is_killed() {
+  tell("counter", counter);
+  count(1000);
+  for (int i = 0; i < 65; ++i) {
+    usleep(100000);
+    count(1);
+  }
+  raise(SIGKILL);
+  return 1;
+}
+
+}  // namespace numa_test
