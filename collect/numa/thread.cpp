@@ -270,6 +270,9 @@ void forget_shares(uintptr_t low, uintptr_t high) {
 }
 
 void clear_tags(uintptr_t low, uintptr_t high) {
+  // At the end all tags are cleared already, and the collector holds the lock of the thread whose
+  // counts it hands in.
+  if (!is_recording()) return;
   const uint64_t first = low >> kLineBits, last = (high - 1) >> kLineBits;
   if (last - first >= kCachedLines) return clear_tags();
   for_each_running([=](Thread& thread) {

@@ -247,8 +247,8 @@ struct Symbol {      // strings: module path, function (mangled), file
 /// What memory accesses of instrumented code say about NUMA and sharing. Everything since the start
 /// of the process is in each snapshot; the last whole one counts. Its records come first, then it.
 struct NumaSnapshot {
-  uint64_t time_ns;  ///< monotonic, since the process started
-  uint64_t records;  ///< NUMA records of this snapshot, this one not counted
+  uint64_t time_ns;               ///< monotonic, since the process started
+  uint64_t records;               ///< NUMA records of this snapshot, this one not counted
   uint64_t accesses_not_counted;  ///< by threads or in memory that could not be tracked
   uint32_t number;                ///< from 1
   uint32_t sampling;              ///< one of 2^sampling intervals was counted; 0: all
@@ -264,9 +264,9 @@ struct NumaModule {
 };
 enum class ThreadKind : uint32_t { main = 0, pthread = 1, openmp = 2 };
 struct NumaThread {
-  uint32_t index;       ///< from 0, the main thread
-  uint32_t thread_id;   ///< of the system
-  uint32_t parent;      ///< index
+  uint32_t index;      ///< from 0, the main thread
+  uint32_t thread_id;  ///< of the system
+  uint32_t parent;     ///< index
   ThreadKind kind;
   uint32_t start_module;   ///< of the start routine or the OpenMP region's function; kNone: unknown
   uint32_t created_at;     ///< CallPathNode of numa.fathom, or kNone
@@ -292,8 +292,8 @@ struct NumaObject {
   uint32_t reserved;
   uint64_t address, size;  ///< of the largest one
   uint64_t count, total_bytes;
-  uint64_t reads, writes;   ///< in pages that were tracked
-  uint64_t remote_accesses; ///< by other threads than the page's first one
+  uint64_t reads, writes;    ///< in pages that were tracked
+  uint64_t remote_accesses;  ///< by other threads than the page's first one
 };
 /// A page of an object that was accessed more often than the threshold. Counts of the accesses to
 /// this object alone, even where others lie in the same page.
@@ -302,10 +302,10 @@ struct NumaPage {
   uint32_t object;
   uint32_t first_thread;  ///< that touched the page first
   uint64_t reads, writes;
-  uint64_t remote_reads, remote_writes;   ///< by other threads than the first one
-  uint64_t reads_after_last_write;        ///< by all threads
-  uint64_t remote_after_last_write;       ///< of those, by other threads than the first one
-  uint32_t threads;                       ///< how many accessed it
+  uint64_t remote_reads, remote_writes;  ///< by other threads than the first one
+  uint64_t reads_after_last_write;       ///< by all threads
+  uint64_t remote_after_last_write;      ///< of those, by other threads than the first one
+  uint32_t threads;                      ///< how many accessed it
   uint32_t reserved;
 };
 /// One thread's share of a NumaPage.
@@ -340,7 +340,8 @@ struct NumaPlace {
   uint32_t reserved;
 };
 /// A global or static variable, resolved on the machine that has the program.
-/// A struct's type comes with its fields: "pair {first:0:8, second:8:8}", by offset and size in bytes.
+/// A struct's type comes with its fields: "pair {first:0:8, second:8:8}", by offset and size in
+/// bytes.
 struct DataSymbol {  // strings: module path, name (mangled), file of its declaration, its type
   uint64_t address;  ///< in the file: without the bias
   uint64_t size;

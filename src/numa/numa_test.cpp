@@ -73,7 +73,7 @@ class WithWorkers : public ::testing::TestWithParam<uint32_t> {
     EXPECT_EQ(finding.kind, kind);
     EXPECT_EQ(finding.fix, fix);
     EXPECT_EQ(finding.subject, subject);
-    EXPECT_EQ(finding.location, (SourceLocation{"/home/user/app.cpp", line}));
+    EXPECT_EQ(finding.location, (SourceLocation{"/project/app.cpp", line}));
     expect_complete(finding);
     return finding;
   }

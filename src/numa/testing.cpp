@@ -3,8 +3,8 @@
 namespace fathom::testing {
 namespace {
 
-constexpr char kApp[] = "/home/user/app";
-constexpr char kSource[] = "/home/user/app.cpp";
+constexpr char kApp[] = "/project/app";
+constexpr char kSource[] = "/project/app.cpp";
 constexpr uint64_t kBias = 0x550000000000;  // of the program's data and code
 constexpr uint64_t kData = 0x4000;          // of its variables, in the file
 constexpr uint64_t kHeap = 0x7f0000000000;

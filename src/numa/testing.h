@@ -56,7 +56,7 @@ class NumaProgram {
   uint32_t workers_;
   uint32_t sampling_ = 0;
   MeasurementBuilder builder_{"./app"};
-  ProcessBuilder& process_ = builder_.add_process("/home/user/app");
+  ProcessBuilder& process_ = builder_.add_process("/project/app");
   uint32_t app_, libc_, libstdcpp_;
   std::vector<record::NumaThread> threads_;
   std::vector<std::function<void(NumaBuilder&)>> later_;  ///< in need of the threads
