@@ -6,8 +6,8 @@
 #
 # Prints medians: CPU seconds of the plain program, then ratios; the last line is the geometric mean.
 set -euo pipefail
+build=$(realpath "${1:-$(dirname "$0")/../../build/release}") runs=${2:-5} threads=2
 cd "$(dirname "$0")"
-build=$(realpath "${1:-../../build/release}") runs=${2:-5} threads=2
 programs=(hydro cluster fluid lookup)
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
