@@ -14,6 +14,7 @@ if [ ${#targets[@]} = 0 ]; then
   for source in fuzz/*_fuzz.cpp; do targets+=("$(basename "$source" .cpp)"); done
 fi
 
+mkdir -p build
 cmake -B build/fuzz -G Ninja -DFATHOM_FUZZ=ON -DFATHOM_TESTS=OFF -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_C_COMPILER=clang >build/fuzz-configure.log
 cmake --build build/fuzz --target "${targets[@]}"
@@ -41,16 +42,16 @@ options() {
 
 failed=0
 for target in "${targets[@]}"; do
-  work=build/fuzz/work/$target
-  mkdir -p "$work" "fuzz/corpus/$target"
+  inputs=build/fuzz/inputs/$target
+  mkdir -p "$inputs" "fuzz/corpus/$target"
   echo "== $target: $seconds s"
   ASAN_OPTIONS=detect_leaks=0 build/fuzz/fuzz/"$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
     -max_len=65536 -print_final_stats=1 -verbosity=0 -artifact_prefix=build/fuzz/found/"$target"- \
-    $(options "$target") "$work" "fuzz/corpus/$target" $(seeds "$target") 2>&1 | tail -n 12 || failed=1
+    $(options "$target") "$inputs" "fuzz/corpus/$target" $(seeds "$target") 2>&1 | tail -n 12 || failed=1
   merged=build/fuzz/merged/$target
   rm -rf "$merged"
   mkdir -p "$merged"
-  build/fuzz/fuzz/"$target" -merge=1 -max_len=16384 -verbosity=0 $(options "$target") "$merged" "$work" \
+  build/fuzz/fuzz/"$target" -merge=1 -max_len=16384 -verbosity=0 $(options "$target") "$merged" "$inputs" \
     "fuzz/corpus/$target" >build/fuzz/merge-"$target".log 2>&1
   rm -rf "fuzz/corpus/$target"
   mv "$merged" "fuzz/corpus/$target"

@@ -24,12 +24,13 @@ const DeviceFacts* KernelView::device() const {
 
 namespace {
 
-/// Code that the compiler or the toolkit's headers put between the launch and the user's line.
+/// Code that the compiler or the toolkit's headers put between the launch and the user's line: on
+/// the host nvcc makes a function of the kernel's own name, and files named after the source.
 bool is_launch_glue(const Context& context, const std::string& kernel) {
   const std::string& file = context.at.file;
-  return short_name(context.name) == short_name(kernel) /* the host's stub */ ||
-         starts_with(context.name, "__") || starts_with(context.name, "cuda") ||
-         ends_with(file, ".stub.c") || file.find("/include/crt/") != std::string::npos ||
+  return short_name(context.name) == short_name(kernel) || starts_with(context.name, "__") ||
+         starts_with(context.name, "cuda") || ends_with(file, ".stub.c") ||
+         file.find("/include/crt/") != std::string::npos ||
          file.find("cuda_runtime") != std::string::npos;
 }
 
