@@ -21,9 +21,6 @@ class RecordTest : public testing::Test {
   RecordTest() {
     char pattern[] = "/tmp/fathom-record-test-XXXXXX";
     directory_ = mkdtemp(pattern);
-    // In a sanitizer's build the recorded program gets a library before the sanitizer's own, and
-    // ends as fathom must let it end: with whatever it holds.
-    setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0", 1);
   }
   ~RecordTest() override {
     if (std::system(("rm -rf " + directory_).c_str()) != 0) ADD_FAILURE();
@@ -142,7 +139,10 @@ TEST_F(RecordTest, ListsEveryEventWithItsState) {
 
 #ifdef FAKE_APP
 TEST_F(RecordTest, ResolvesTheCallersOfAGpuProgram) {
-  EXPECT_EQ(run("FATHOM_CUPTI=" FAKE_CUPTI_LIBRARY " FAKE_DRIVER=" FAKE_CUPTI_LIBRARY
+  // In a sanitizer's build the recorded program gets a library before the sanitizer's own, and ends
+  // as fathom must let it end: with whatever it holds.
+  EXPECT_EQ(run("ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0"
+                " FATHOM_CUPTI=" FAKE_CUPTI_LIBRARY " FAKE_DRIVER=" FAKE_CUPTI_LIBRARY
                 " fathom record -e gpu=cuda,pc=serialized@10 -o m -- " FAKE_APP " all"),
             0);
   expect_one_line("(1 process, 4 kernels, 1 copies, 40 samples, 1 GPU binaries)");
