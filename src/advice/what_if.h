@@ -1,0 +1,74 @@
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "advice/kernel_view.h"
+
+namespace fathom {
+
+/// What a change of a kernel's code or launch takes away, in samples of the kernel. Demands are
+/// service times at a unit that warps queue for; delays are waits that nobody else lengthens.
+struct Change {
+  double issue = 0;   ///< issue slots of instructions that are not executed any more
+  double delay = 0;   ///< waits for results, barriers, instructions: anything without a queue
+  double math = 0;    ///< demand on the busiest arithmetic pipe
+  double access = 0;  ///< demand on the load/store unit (L1, shared memory)
+  double memory = 0;  ///< demand on L2 and device memory
+  double warps = 1;   ///< W_new / W: resident warps per scheduler
+  double multiprocessors = 1;  ///< busy ones, new / now
+
+  Change& operator+=(const Change& other);  ///< adds what is taken away, multiplies the factors
+  Change scaled(double share) const;        ///< takes away this share of it
+};
+
+/// Predicts a changed kernel from the samples of the present one, with a closed queueing network:
+/// W warps of a scheduler go round between pure delays and four units (issue slot, arithmetic pipe,
+/// load/store unit, memory system), and wait at each in proportion to how busy it is. The waits
+/// seen in the samples fix the parameters, so that without a change the model gives the measured
+/// time. Source: approximate mean value analysis (P. Schweitzer 1979; E. Lazowska et al.,
+/// "Quantitative System Performance", 1984, chapter 6).
+///
+/// Against equations 2 to 10 of the GPA paper it knows that stalls which go away at one place come
+/// back as queues at another: for a kernel with an idle issue slot and idle units its stall
+/// elimination is equation 2.
+class WhatIf {
+ public:
+  explicit WhatIf(const KernelView& view);
+
+  /// How many times as fast the kernel is after the change; below 1 if it gets slower.
+  double speedup(const Change& change) const;
+
+  double warps() const { return warps_; }  ///< W: resident per scheduler, from active and issued
+  double issue_busy() const { return issue_.busy; }  ///< fractions of time, 0 to 1
+  double math_busy() const { return math_.busy; }
+  double access_busy() const { return access_.busy; }
+  double memory_busy() const { return memory_.busy; }
+
+  /// What goes away if one instruction of a function part is not executed any more: its issue
+  /// slots, its demand on units, and its own waits for arithmetic. Waits for memory stay, for the
+  /// next that needs the value.
+  Change without(const KernelView& view, const FunctionPart& part, uint32_t instruction) const;
+
+ private:
+  /// A unit that warps wait for.
+  struct Unit {
+    double demand = 0;     ///< service time for all of a warp's work, in samples
+    double wait = 0;       ///< samples that wait for it now
+    double busy = 0;       ///< share of the time now
+    double variation = 1;  ///< waits are this times those of a random server
+  };
+  void fit(Unit& unit, std::optional<double> known_busy) const;
+  double residence(const std::array<Unit, 4>& units, double delay, double warps) const;
+
+  double total_ = 0, delay_ = 0, warps_ = 1;
+  Unit issue_, math_, access_, memory_;
+  int busiest_pipe_ = 0;
+  double access_scale_ = 0, memory_scale_ = 0;  ///< demand per cycle, per byte of an access
+};
+
+/// Waiting cycles per execution of an instruction that others wait for: stalls blamed on it per
+/// issued sample of it (a warp issues for one cycle). Nothing if it was hardly seen to issue.
+std::optional<double> wait_per_execution(const FunctionPart& part, uint32_t producer);
+
+}  // namespace fathom
