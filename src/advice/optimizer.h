@@ -34,6 +34,12 @@ std::unique_ptr<Optimizer> make_block_increase();
 std::unique_ptr<Optimizer> make_thread_increase();
 std::unique_ptr<Optimizer> make_register_reuse();
 std::unique_ptr<Optimizer> make_function_inlining();
+std::unique_ptr<Optimizer> make_function_split();
+std::unique_ptr<Optimizer> make_fast_math();
+std::unique_ptr<Optimizer> make_occupancy_increase();
+std::unique_ptr<Optimizer> make_tail_effect();
+std::unique_ptr<Optimizer> make_divergence();
+std::unique_ptr<Optimizer> make_branch_elimination();
 
 /// Places of the hottest pairs of cause and waiting line, for Finding::related.
 std::vector<RelatedLocation> related_of(const Hotspots& hotspots, size_t most);

@@ -17,8 +17,14 @@ const std::vector<std::unique_ptr<Optimizer>>& optimizers() {
     all.push_back(make_loop_unrolling());
     all.push_back(make_code_reordering());
     all.push_back(make_function_inlining());
+    all.push_back(make_function_split());
+    all.push_back(make_fast_math());
+    all.push_back(make_divergence());
+    all.push_back(make_branch_elimination());
     all.push_back(make_block_increase());
     all.push_back(make_thread_increase());
+    all.push_back(make_occupancy_increase());
+    all.push_back(make_tail_effect());
     return all;
   }();
   return list;

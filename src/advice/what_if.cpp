@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "advice/estimators.h"
+
 namespace fathom {
 namespace {
 
@@ -244,6 +246,20 @@ Change WhatIf::without(const KernelView& view, const FunctionPart& part,
   if (to_device_memory(code))
     change.memory = std::min(memory_.demand, change.issue * 32 * code.access_bytes * memory_scale_);
   return change;
+}
+
+std::optional<SpeedupRange> estimate(const KernelView& view, const WhatIf& model,
+                                     const Change& change, double least, double most) {
+  if (view.total() < kFewestSamples) return std::nullopt;
+  double samples = std::max(1.0, change.issue + change.delay);
+  double error = change.warps == 1 && change.multiprocessors == 1 ? 1.96 / std::sqrt(samples)
+                                                                  : 1.96 / std::sqrt(view.issued());
+  double mid = model.speedup(change);
+  if (change.warps != 1 || change.multiprocessors != 1)
+    return SpeedupRange{1 + (mid - 1) * least / (1 + error), mid,
+                        1 + (mid - 1) * most * (1 + error)};
+  return SpeedupRange{model.speedup(change.scaled(least / (1 + error))), mid,
+                      model.speedup(change.scaled(most * (1 + error)))};
 }
 
 std::optional<double> wait_per_execution(const FunctionPart& part, uint32_t producer) {
