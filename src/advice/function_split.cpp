@@ -16,6 +16,8 @@ namespace {
 /// microbenchmarks of Volta and later: about 12 KiB in front of a scheduler, 128 KiB for a
 /// multiprocessor.
 constexpr double kNearCacheBytes = 12 * 1024, kMultiprocessorCacheBytes = 128 * 1024;
+/// Some waiting for instructions is in every kernel.
+constexpr double kLeastShare = 0.05;
 /// A launch that is over sooner reads its code from far away for the first time.
 constexpr double kShortLaunch = 20e-6;
 
@@ -40,7 +42,7 @@ class FunctionSplit : public Optimizer {
         if (loop.innermost && loop.active > 0.2 * view.active())
           copies = std::max(copies, loop.copies);
     }
-    if (hotspots.stalls() < 0.01 * view.total()) return {};
+    if (hotspots.stalls() < kLeastShare * view.total()) return {};
     return {describe(view, hotspots, bytes, copies)};
   }
 

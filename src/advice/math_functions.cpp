@@ -8,7 +8,6 @@ namespace fathom {
 namespace {
 
 constexpr MathFunction kExp = {"expf", "__expf", 8, 3, 50, 30};
-constexpr MathFunction kExp2 = {"exp2f", "exp2.approx (-use_fast_math)", 4, 1, 30, 20};
 constexpr MathFunction kLog = {"logf", "__logf", 21, 3, 95, 30};
 constexpr MathFunction kPow = {"powf", "__powf", 62, 6, 230, 55};
 constexpr MathFunction kSine = {"sinf, cosf or tanf", "__sinf, __cosf, __tanf", 20, 2, 90, 28};
@@ -35,13 +34,7 @@ constexpr Mark kMarks[] = {
     {"0x1800000 ", &kReciprocal},
 };
 
-/// 2^x alone: only its guard against denormal numbers tells.
-bool is_exp2_guard(const Instruction& i) {
-  return starts_with(i.opcode, "FSETP.GEU") && i.text.find(", -126,") != std::string::npos;
-}
-
 const MathFunction* marked(const Instruction& instruction) {
-  if (is_exp2_guard(instruction)) return &kExp2;
   std::string text = instruction.text + " ";
   for (const Mark& mark : kMarks)
     if (text.find(mark.text) != std::string::npos) return mark.function;
