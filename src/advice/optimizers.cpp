@@ -1,9 +1,12 @@
 #include "advice/advice.h"
 #include "advice/estimators.h"
 #include "advice/optimizer.h"
+#include "advice/program_advice.h"
 #include "base/text.h"
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 namespace fathom {
 
@@ -42,6 +45,9 @@ std::vector<RelatedLocation> related_of(const Hotspots& hotspots, size_t most) {
                          format("%s (%u instruction%s later, %.0f%% of the matched stalls)",
                                 spot.wait_text.c_str(), spot.distance,
                                 spot.distance == 1 ? "" : "s", share * 100)});
+    for (size_t i = 0; i < spot.chain.size(); ++i)
+      related.push_back({i + 1 == spot.chain.size() ? "root of the wait" : "which waits for",
+                         spot.chain[i].second, spot.chain[i].first});
   }
   return related;
 }
@@ -71,6 +77,15 @@ void complete(Finding& finding, std::string_view kind, const KernelView& view) {
                view.total()));
 }
 
+/// The compiler makes several loops of one: the same advice on the same line is given once, for the
+/// heaviest.
+void drop_repetitions(std::vector<Finding>& findings) {
+  std::set<std::tuple<std::string, std::string, SourceLocation>> said;
+  std::erase_if(findings, [&](const Finding& finding) {
+    return !said.insert({finding.kind, finding.fix, finding.location}).second;
+  });
+}
+
 double rank(const Finding& finding) {
   return finding.speedup ? finding.speedup->mid : 0;
 }
@@ -92,8 +107,11 @@ void advise(Attribution& attribution) {
       }
     std::stable_sort(findings.begin(), findings.end(),
                      [](const Finding& a, const Finding& b) { return rank(a) > rank(b); });
+    drop_repetitions(findings);
     std::move(findings.begin(), findings.end(), std::back_inserter(profile.findings));
   }
+  std::vector<Finding> program = advise_program(attribution);
+  std::move(program.begin(), program.end(), std::back_inserter(profile.findings));
 }
 
 }  // namespace fathom
