@@ -50,6 +50,10 @@ class KernelView {
   double total_ = 0, active_ = 0, issued_ = 0;
 };
 
+/// Code that the compiler or the toolkit's headers put between the launch of `kernel` and the
+/// user's line.
+bool is_launch_glue(const Context& context, const std::string& kernel);
+
 /// Stalls that an optimizer matched, gathered by the source lines of their cause and of the place
 /// that waits.
 class Hotspots {

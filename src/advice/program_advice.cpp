@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "advice/estimators.h"
+#include "advice/kernel_view.h"
 #include "base/text.h"
 
 namespace fathom {
@@ -35,7 +36,7 @@ SourceLocation heaviest_caller(const Profile& profile, const std::string& metric
       bool is_host = context.kind == ContextKind::cpu_function ||
                      context.kind == ContextKind::cpu_inlined ||
                      context.kind == ContextKind::cpu_line;
-      if (!is_host || context.at.line == 0) continue;
+      if (!is_host || context.at.line == 0 || is_launch_glue(context, "")) continue;
       callers[context.at] += value.exclusive;
       break;
     }
