@@ -9,7 +9,7 @@
 namespace fathom {
 namespace {
 
-constexpr uint32_t kSector = 32, kBanks = 32, kBankBytes = 4;
+constexpr uint32_t kSector = 32, kLine = 128, kBanks = 32, kBankBytes = 4;
 
 using Place = std::pair<uint32_t, uint32_t>;  // multiple of the launch's number, address / unit
 
@@ -132,8 +132,10 @@ class AccessReader {
         count_passes(address, lanes, access);
     } else {
       access.ideal_sectors = std::max(1.0, double(lanes) * access.bytes / kSector);
-      if (access.is_known())
+      if (access.is_known()) {
         access.sectors = double(touched(address, 0, lanes, access.bytes, kSector).size());
+        access.lines = double(touched(address, 0, lanes, access.bytes, kLine).size());
+      }
     }
     result_.push_back(access);
   }

@@ -28,6 +28,7 @@ struct LaneAccess {
   /// need where they are adjacent. Multiples of a number of the launch count as far apart. Nothing
   /// where the pattern is data_dependent or unknown.
   std::optional<double> sectors;
+  double lines = 0;  ///< cache lines of 128 bytes that the sectors lie in, where they are known
   double ideal_sectors = 0;
   /// Shared memory: passes over its 32 banks of 4 bytes, and those that as many bytes need at
   /// least. 64-bit accesses go by half warps, 128-bit ones by quarters. Nothing where the pattern

@@ -38,6 +38,10 @@ TEST(Operands, AreReadFromText) {
   EXPECT_EQ(operands[3].value, 0x210);
   EXPECT_EQ(operands[4].number, -1);
 
+  operands = parse_operands("LDC R0, c[0x0][RZ]");
+  EXPECT_EQ(operands[1].kind, Operand::Kind::constant);
+  EXPECT_EQ(operands[1].value, 0);
+
   operands = parse_operands("LDS R4, [R17.X4+UR5+0x20]");
   ASSERT_EQ(operands[1].parts.size(), 3u);
   EXPECT_EQ(operands[1].parts[0].scale, 4u);
@@ -70,6 +74,7 @@ TEST(LaneAccess, AFieldOfAStructureTouchesWhatLiesBetween) {
     EXIT)");
   EXPECT_EQ(a.stride, 24);
   EXPECT_EQ(a.sectors, 24);
+  EXPECT_EQ(a.lines, 6);
 }
 
 TEST(LaneAccess, ARowOfEachThreadIsStridedByALaunchParameter) {

@@ -53,7 +53,7 @@ bool read_constant(std::string_view text, Operand& operand) {
   int64_t bank = 0;
   if (!read_number(text.substr(2, middle - 2), bank)) return false;
   std::string_view offset = text.substr(middle + 2, text.size() - middle - 3);
-  if (!read_number(offset, operand.value)) return false;
+  if (offset != "RZ" && offset != "URZ" && !read_number(offset, operand.value)) return false;
   operand.bank = uint32_t(bank);
   operand.kind = Operand::Kind::constant;
   return true;
