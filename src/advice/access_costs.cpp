@@ -4,7 +4,6 @@
 #include <cmath>
 #include <set>
 
-#include "advice/estimators.h"
 #include "attribution/operand_text.h"
 
 namespace fathom {
@@ -28,29 +27,11 @@ struct Base {
   auto operator<=>(const Base&) const = default;
 };
 
-/// Its constant number of bytes.
-int64_t split_address(const Instruction& instruction, std::string& registers) {
-  int64_t offset = 0;
-  for (const Operand& operand : parse_operands(instruction.text)) {
-    if (operand.kind != Operand::Kind::memory) continue;
-    offset = 0;
-    registers.clear();
-    for (const Operand& part : operand.parts) {
-      if (part.kind == Operand::Kind::immediate)
-        offset += part.value;
-      else
-        registers += std::string(part.text) + "+";
-    }
-  }
-  return offset;
-}
-
 /// Sectors of all accesses of one base together, shared out among them.
 void share_sectors(std::vector<AccessCost*>& group) {
   std::set<int64_t> sectors, bytes;
   for (AccessCost* cost : group) {
-    std::string registers;
-    int64_t offset = split_address(cost->instruction(), registers);
+    const int64_t offset = split_address(cost->instruction()).offset;
     const LaneAccess& access = *cost->access;
     // Lanes at unknown distances are far apart.
     int64_t stride = access.pattern == LanePattern::strided ? access.stride : 1 << 20;
@@ -76,8 +57,8 @@ void find_shared_sectors(std::vector<AccessCost>& costs) {
     const LaneAccess& access = *cost.access;
     if (!access.sectors || *access.sectors <= 1.5 * access.ideal_sectors) continue;
     if (access.pattern == LanePattern::irregular) continue;
-    Base base{cost.part->function, cost.part->function->graph.block_of[access.instruction], {}};
-    split_address(cost.instruction(), base.registers);
+    Base base{cost.part->function, cost.part->function->graph.block_of[access.instruction],
+              split_address(cost.instruction()).registers};
     groups[base].push_back(&cost);
   }
   for (auto& [base, group] : groups) share_sectors(group);
@@ -113,16 +94,27 @@ std::vector<AccessCost> access_costs(const KernelView& view) {
   return costs;
 }
 
-std::optional<SpeedupRange> range_of(const KernelView& view, const WhatIf& model, double matched,
-                                     const Change& least, const Change& middle,
-                                     const Change& most) {
-  if (view.total() < kFewestSamples) return std::nullopt;
-  double error = matched > 0 ? std::min(1.0, 1.96 / std::sqrt(matched)) : 0;
-  SpeedupRange range;
-  range.mid = model.speedup(middle);
-  range.low = std::min(range.mid, model.speedup(least.scaled(1 - error)));
-  range.high = std::max(range.mid, model.speedup(most.scaled(1 + error)));
-  return range;
+SplitAddress split_address(const Instruction& instruction) {
+  SplitAddress result;
+  for (const Operand& operand : parse_operands(instruction.text)) {
+    if (operand.kind != Operand::Kind::memory) continue;
+    result = {};
+    for (const Operand& part : operand.parts) {
+      if (part.kind == Operand::Kind::immediate)
+        result.offset += part.value;
+      else
+        result.registers += std::string(part.text) + "+";
+    }
+  }
+  return result;
+}
+
+double access_demand(const KernelView& view, const WhatIf& model) {
+  return model.access_busy() * view.total() / model.warps();
+}
+
+double memory_demand(const KernelView& view, const WhatIf& model) {
+  return model.memory_busy() * view.total() / model.warps();
 }
 
 void add_wait_evidence(const AccessCost& cost, Finding& finding) {

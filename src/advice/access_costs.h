@@ -28,10 +28,16 @@ struct AccessCost {
 /// All accesses to global, generic and shared memory that were sampled.
 std::vector<AccessCost> access_costs(const KernelView& view);
 
-/// The estimate for a change that is known within bounds, with the sampling error of `matched`
-/// samples around it. Nothing where the kernel has too few samples.
-std::optional<SpeedupRange> range_of(const KernelView& view, const WhatIf& model, double matched,
-                                     const Change& least, const Change& middle, const Change& most);
+/// The registers of its address and the constant number of bytes that is added to them.
+struct SplitAddress {
+  std::string registers;
+  int64_t offset = 0;
+};
+SplitAddress split_address(const Instruction& instruction);
+
+/// The load/store unit's and the memory system's demand, in samples: what Change counts in.
+double access_demand(const KernelView& view, const WhatIf& model);
+double memory_demand(const KernelView& view, const WhatIf& model);
 
 /// Cycles that somebody waits for each execution, as evidence: "320 cycles".
 void add_wait_evidence(const AccessCost& cost, Finding& finding);

@@ -74,19 +74,13 @@ class BankConflicts : public Optimizer {
   }
 
  private:
-  static std::optional<SpeedupRange> estimate(const KernelView& view, const Conflicts& conflicts,
-                                              double matched) {
-    WhatIf model(view);
-    Change middle;
-    middle.access =
-        conflicts.extra / conflicts.passes * model.access_busy() * view.total() / model.warps();
-    Change least = middle.scaled(0.7), most = middle;
-    for (const AccessCost& cost : conflicts.accesses) {
-      double gone = cost.waits * (1 - cost.access->ideal_passes / *cost.access->passes);
-      middle.delay += 0.5 * gone;
-      most.delay += gone;
-    }
-    return range_of(view, model, matched, least, middle, most);
+  static Change change_of(const KernelView& view, const WhatIf& model, const Conflicts& conflicts) {
+    Change change;
+    change.access = conflicts.extra / conflicts.passes * access_demand(view, model);
+    for (const AccessCost& cost : conflicts.accesses)
+      change.delay +=
+          (cost.waits + cost.unread) * (1 - cost.access->ideal_passes / *cost.access->passes) / 2;
+    return change;
   }
 
   static Finding describe(const KernelView& view, const Conflicts& conflicts,
@@ -111,7 +105,8 @@ class BankConflicts : public Optimizer {
     finding.evidence.push_back({"superfluous passes of the load/store unit",
                                 conflicts.extra / conflicts.passes, "fraction"});
     add_wait_evidence(worst, finding);
-    finding.speedup = estimate(view, conflicts, hotspots.stalls());
+    WhatIf model(view);
+    finding.speedup = estimate(view, model, change_of(view, model, conflicts), 0.7, 1.3);
     finding.title = "Threads of a warp access the same bank of shared memory";
     finding.text = format(
         "Shared memory has 32 banks of 4 bytes that work side by side. Here the threads of a warp "

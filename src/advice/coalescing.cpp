@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "advice/estimators.h"
 #include "advice/optimizer.h"
 #include "base/text.h"
 
@@ -122,23 +121,16 @@ class CoalescedAccess : public Optimizer {
   }
 
  private:
-  static std::optional<SpeedupRange> estimate(const KernelView& view, const Coalescing& coalescing,
-                                              double matched) {
-    WhatIf model(view);
-    double of_unit = view.total() / model.warps();
-    Change middle;
-    middle.access = coalescing.access_excess * model.access_busy() * of_unit;
-    middle.memory = coalescing.memory_excess * model.memory_busy() * of_unit;
+  static Change change_of(const KernelView& view, const WhatIf& model,
+                          const Coalescing& coalescing) {
+    Change change;
+    change.access = coalescing.access_excess * access_demand(view, model);
+    change.memory = coalescing.memory_excess * memory_demand(view, model);
     // Queues shrink faster than what goes through them.
     double kept = 1 - coalescing.access_excess;
     for (const AccessCost& cost : coalescing.spread)
-      middle.delay += cost.unread * (1 - kept * kept);
-    Change least = middle.scaled(0.85), most = middle;
-    // At most all waiting for what comes in superfluous sectors goes away as well.
-    for (const AccessCost& cost : coalescing.spread)
-      most.delay += cost.waits * (1 - cost.access->ideal_sectors / *cost.access->sectors);
-    most.delay = std::min(most.delay, view.latency());
-    return range_of(view, model, matched, least, middle, most);
+      change.delay += cost.unread * (1 - kept * kept);
+    return change;
   }
 
   static Finding describe(const KernelView& view, const Coalescing& coalescing,
@@ -158,7 +150,8 @@ class CoalescedAccess : public Optimizer {
     finding.evidence.push_back(
         {"superfluous work of the load/store unit", coalescing.access_excess, "fraction"});
     add_wait_evidence(worst, finding);
-    finding.speedup = estimate(view, coalescing, hotspots.stalls());
+    WhatIf model(view);
+    finding.speedup = estimate(view, model, change_of(view, model, coalescing), 0.8, 1.1);
     finding.title = "Threads of a warp access memory far apart";
     finding.text = format(
         "The 32 threads of a warp access addresses %s. One request then moves %.0f sectors of 32 "

@@ -3,13 +3,16 @@
 
 #include <algorithm>
 
-#include "advice/estimators.h"
 #include "advice/loops.h"
 #include "advice/optimizer.h"
+#include "advice/what_if.h"
 #include "base/text.h"
 
 namespace fathom {
 namespace {
+
+/// What is needed by a smaller share of the samples is not looked into.
+constexpr double kLeastShare = 0.002;
 
 /// Latency to hide in one scope, and the active samples that could hide it.
 struct Scope {
@@ -39,6 +42,7 @@ class CodeReordering : public Optimizer {
     std::vector<LoopView> loops = view_loops(view, part);
     std::map<uint32_t, Scope> scopes;
     std::map<std::pair<uint32_t, uint32_t>, bool> serial;
+    std::map<uint32_t, LoopDependences> dependences;
     for (const Blame& edge : function.blame) {
       if (!is_hideable(edge) || edge.kind == StallClass::arithmetic) continue;
       uint32_t loop = common_loop(function, edge.producer, edge.consumer);
@@ -51,10 +55,19 @@ class CodeReordering : public Optimizer {
       }
       Scope& scope = scopes[loop];
       scope.latency += part.fraction * edge.latency;
-      scope.active = loop == kNoBlock ? active_outside_loops(part) : loops[loop].active;
+      scope.active = std::max(scope.active, fillers(view, part, loop, edge, dependences));
       matched.add(view, part, edge);
     }
     return scopes;
+  }
+
+  /// Active samples of work in the scope that does not need the value that is waited for.
+  static double fillers(const KernelView& view, const FunctionPart& part, uint32_t loop,
+                        const Blame& edge, std::map<uint32_t, LoopDependences>& dependences) {
+    if (loop == kNoBlock) return active_outside_loops(part);
+    if (part.fraction * edge.latency < kLeastShare * view.total()) return 0;
+    auto known = dependences.try_emplace(loop, *part.function, loop).first;
+    return part.fraction * known->second.independent_active(edge.producer);
   }
 
   static double active_outside_loops(const FunctionPart& part) {
@@ -73,10 +86,9 @@ class CodeReordering : public Optimizer {
     finding.related = related_of(matched, 3);
     finding.evidence = sample_evidence(view, matched.latency());
     finding.evidence.push_back({"samples that other work can hide", hidden, "samples"});
-    double ratio = matched.latency() > 0 ? hidden / matched.latency() : 0;
-    finding.speedup = with_sampling_error(total, matched.latency(), [&](double latency) {
-      return latency_hiding(total, hidden, latency * ratio);
-    });
+    Change change;
+    change.delay = hidden;
+    finding.speedup = estimate(view, WhatIf(view), change, 0.5, 1.15);
     finding.title = "Values are used too soon after they were asked for";
     finding.text = format(
         "%.0f%% of the kernel's samples wait, with nothing else to do, for data that was requested "

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "attribution/chains.h"
 #include "base/text.h"
 
 namespace fathom {
@@ -109,6 +110,9 @@ void Hotspots::add(const KernelView& view, const FunctionPart& part, const Blame
   at.distance = edge.distance;
   at.cause_text = part.function->instructions[edge.producer].text;
   at.wait_text = part.function->instructions[edge.consumer].text;
+  at.chain.clear();
+  for (uint32_t behind : chain_behind(*part.function, edge.producer, edge.stalls))
+    at.chain.push_back({part.function->instructions[behind].text, view.facts(part, behind).at});
 }
 
 void Hotspots::add_own(const KernelView& view, const FunctionPart& part, uint32_t instruction,

@@ -65,6 +65,8 @@ class Hotspots {
     double stalls = 0, latency = 0;     ///< samples
     uint32_t distance = 0;              ///< instructions between them, of the heaviest edge
     double heaviest = 0;
+    /// Instructions behind the cause that it waits for itself, and where they are; the root last.
+    std::vector<std::pair<std::string, SourceLocation>> chain;
   };
 
   void add(const KernelView& view, const FunctionPart& part, const Blame& edge);

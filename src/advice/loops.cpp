@@ -1,6 +1,9 @@
 #include "advice/loops.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "flow/slices.h"
 
 namespace fathom {
 
@@ -44,6 +47,113 @@ std::vector<LoopView> view_loops(const KernelView& view, const FunctionPart& par
       }
   }
   return result;
+}
+
+namespace {
+
+double executions_of(const AnalyzedFunction& function, uint32_t block) {
+  const Block& b = function.graph.blocks[block];
+  double issued = 0;
+  for (uint32_t i = b.first; i <= b.last; ++i) issued += double(function.samples[i].issued());
+  return issued / (b.last - b.first + 1);
+}
+
+/// Adds a step to itself: "VIADD R7, R7, 0x1".
+bool is_counter(const Instruction& instruction) {
+  std::string_view base = instruction.base_opcode();
+  if (base != "IADD3" && base != "VIADD" && base != "UIADD3" && base != "IADD") return false;
+  for (Register def : instruction.defs)
+    if (std::binary_search(instruction.uses.begin(), instruction.uses.end(), def)) return true;
+  return false;
+}
+
+}  // namespace
+
+std::optional<double> trips_of(const AnalyzedFunction& function, uint32_t loop) {
+  const Loop& l = function.loops.loops[loop];
+  double entries = 0, instructions = 0;
+  for (uint32_t before : function.graph.blocks[l.header].predecessors) {
+    if (function.loops.contains(loop, before)) continue;
+    const Block& block = function.graph.blocks[before];
+    if (block.successors.size() != 1) return std::nullopt;
+    entries += executions_of(function, before);
+    instructions += block.last - block.first + 1;
+  }
+  if (instructions == 0) return std::nullopt;
+  // The error of a count of samples is its root; three of them are allowed for.
+  double samples = entries * instructions;
+  double most_entries = (samples + 3 * std::sqrt(samples + 1)) / instructions;
+  return std::max(1.0, executions_of(function, l.header) / most_entries);
+}
+
+LoopDependences::LoopDependences(const AnalyzedFunction& function, uint32_t loop)
+    : function_(function) {
+  for (uint32_t block : function.loops.loops[loop].blocks)
+    for (uint32_t i = function.graph.blocks[block].first; i <= function.graph.blocks[block].last;
+         ++i)
+      members_.push_back(i);
+  std::set<uint32_t> inside(members_.begin(), members_.end());
+  Slicer slicer(function.instructions, function.graph);
+  for (uint32_t i : members_)
+    for (const Dependency& d : slicer.dependencies_of(i)) {
+      if (d.through.file == RegisterFile::barrier || !inside.count(d.def)) continue;
+      users_[d.def].push_back(i);
+      sources_[i].push_back(d.def);
+    }
+}
+
+/// With `around` also along dependences that go round the loop.
+std::set<uint32_t> LoopDependences::reach(const Edges& edges, uint32_t from, bool around) const {
+  std::set<uint32_t> seen;
+  std::vector<uint32_t> work{from};
+  bool forward = &edges == &users_;
+  while (!work.empty()) {
+    uint32_t at = work.back();
+    work.pop_back();
+    auto next = edges.find(at);
+    if (next == edges.end()) continue;
+    for (uint32_t n : next->second)
+      if ((around || (forward ? n > at : n < at)) && seen.insert(n).second) work.push_back(n);
+  }
+  return seen;
+}
+
+bool LoopDependences::is_recurrent(uint32_t instruction) const {
+  return reach(users_, instruction, true).count(instruction) > 0;
+}
+
+double LoopDependences::independent_active(uint32_t load) const {
+  std::set<uint32_t> before = reach(sources_, load, true);
+  double active = 0;
+  for (uint32_t i : members_)
+    if (i != load && !before.count(i)) active += double(function_.samples[i].active());
+  return active;
+}
+
+Change loop_overhead(const KernelView& view, const WhatIf& model, const FunctionPart& part,
+                     uint32_t loop) {
+  const AnalyzedFunction& function = *part.function;
+  LoopDependences dependences(function, loop);
+  std::set<uint32_t> overhead;
+  for (uint32_t block : function.loops.loops[loop].blocks)
+    for (uint32_t i = function.graph.blocks[block].first; i <= function.graph.blocks[block].last;
+         ++i)
+      if (is_counter(function.instructions[i]) && dependences.is_recurrent(i)) overhead.insert(i);
+  for (uint32_t latch : function.loops.loops[loop].latches) {
+    const Block& block = function.graph.blocks[latch];
+    const Instruction& jump = function.instructions[block.last];
+    if (jump.flow != Flow::branch) continue;
+    overhead.insert(block.last);
+    for (uint32_t i = block.last; i-- > block.first && !jump.guard.always;) {
+      const auto& defs = function.instructions[i].defs;
+      if (!std::binary_search(defs.begin(), defs.end(), jump.guard.predicate)) continue;
+      overhead.insert(i);
+      break;
+    }
+  }
+  Change change;
+  for (uint32_t i : overhead) change += model.without(view, part, i);
+  return change;
 }
 
 }  // namespace fathom

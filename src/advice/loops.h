@@ -1,9 +1,12 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
 #include <vector>
 
 #include "advice/kernel_view.h"
+#include "advice/what_if.h"
 #include "attribution/loop_queries.h"
 
 namespace fathom {
@@ -29,6 +32,38 @@ inline constexpr uint32_t kMostCopies = 8;
 uint32_t unroll_factor(const LoopView& loop);
 
 std::vector<LoopView> view_loops(const KernelView& view, const FunctionPart& part);
+
+/// How often the body runs each time the loop is entered, from the issued samples of the body and
+/// of what leads to it; with few samples before the loop a number that it hardly falls below.
+/// Nothing where no block leads to the loop alone.
+std::optional<double> trips_of(const AnalyzedFunction& function, uint32_t loop);
+
+/// Which values need which within one loop (around it too), through registers.
+class LoopDependences {
+ public:
+  LoopDependences(const AnalyzedFunction& function, uint32_t loop);
+
+  /// Its result goes into its own operands: it is a part of what each iteration needs of the one
+  /// before.
+  bool is_recurrent(uint32_t instruction) const;
+  /// Active samples in the loop on instructions that could run while `load` is under way: they
+  /// do not make its address. What needs its result
+  /// counts too: it can work on the value of the iteration before.
+  double independent_active(uint32_t load) const;
+
+ private:
+  using Edges = std::map<uint32_t, std::vector<uint32_t>>;
+  std::set<uint32_t> reach(const Edges& edges, uint32_t from, bool around) const;
+
+  const AnalyzedFunction& function_;
+  std::vector<uint32_t> members_;  ///< instructions of the loop
+  Edges users_, sources_;
+};
+
+/// What only steers the loop: the jump back, its test, and the counters that go from one iteration
+/// to the next. Of `factor` iterations that are unrolled one needs it.
+Change loop_overhead(const KernelView& view, const WhatIf& model, const FunctionPart& part,
+                     uint32_t loop);
 
 /// A latency that other work could fill: a load from global memory (or an arithmetic result),
 /// exposed.

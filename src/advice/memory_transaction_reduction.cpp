@@ -34,7 +34,9 @@ class MemoryTransactionReduction : public Optimizer {
         if (is_throttled(part, edge) && !coalescing.is_cause(part, edge.producer))
           hotspots.add(view, part, edge);
     if (hotspots.empty()) return {};
-    return {describe(view, hotspots)};
+    Finding finding = describe(view, hotspots);
+    if (finding.fix == "wider-requests") return {};  // vectorized_loads.cpp
+    return {finding};
   }
 
  private:

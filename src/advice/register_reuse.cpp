@@ -1,8 +1,8 @@
 // Register Reuse (GPA paper, table 2): values that do not fit into registers, or arrays indexed at
 // run time, live in local memory, which is as far away as global memory.
 
-#include "advice/estimators.h"
 #include "advice/optimizer.h"
+#include "advice/what_if.h"
 #include "base/text.h"
 
 namespace fathom {
@@ -40,9 +40,9 @@ class RegisterReuse : public Optimizer {
         {"registers per thread", double(shape.registers_per_thread), "registers"});
     finding.evidence.push_back(
         {"local memory per thread", double(shape.local_memory_per_thread), "bytes"});
-    finding.speedup = with_sampling_error(view.total(), hotspots.stalls(), [&](double matched) {
-      return stall_elimination(view.total(), matched);
-    });
+    Change change;
+    change.delay = hotspots.stalls();
+    finding.speedup = estimate(view, WhatIf(view), change, 0.7, 1.3);
     finding.title = "Waiting for local memory";
     finding.text = format(
         "%.0f%% of the kernel's samples wait for local memory. The compiler puts values there that "

@@ -7,8 +7,9 @@
 #include <array>
 #include <set>
 
-#include "advice/estimators.h"
+#include "advice/math_functions.h"
 #include "advice/optimizer.h"
+#include "advice/what_if.h"
 #include "base/text.h"
 
 namespace fathom {
@@ -66,7 +67,7 @@ bool is_arithmetic(OpClass c) {
 }
 
 /// What the change would do to instructions of one function.
-struct Change {
+struct Affected {
   std::set<uint32_t> gone;     ///< not executed any more
   std::set<uint32_t> cheaper;  ///< still executed, but others wait less for them
 };
@@ -75,6 +76,13 @@ struct Change {
 struct Match {
   Hotspots hotspots;   ///< all that the pattern costs
   double removed = 0;  ///< of them, what the change saves
+  Change change;       ///< the issue slots and pipe cycles in `removed`
+
+  Change saving() const {
+    Change all = change;
+    all.delay = std::max(0.0, removed - change.issue);
+    return all;
+  }
 };
 
 /// Of a division's two dozen instructions a multiplication, a shift and a correction remain, which
@@ -88,33 +96,35 @@ class StrengthReduction : public Optimizer {
 
   std::vector<Finding> match(const KernelView& view) const override {
     std::array<Match, 3> matches;
+    WhatIf model(view);
     for (const FunctionPart& part : view.parts()) {
       if (is_division_routine(part.function->mangled)) {
         match_routine(view, part, matches[size_t(Shape::integer_division)]);
         continue;
       }
-      std::array<Change, 3> changes = classify(view, part);
+      std::array<Affected, 3> changes = classify(view, part);
       for (size_t s = 0; s < changes.size(); ++s)
-        tally(view, part, static_cast<Shape>(s), changes[s], matches[s]);
+        tally(view, model, part, static_cast<Shape>(s), changes[s], matches[s]);
     }
     std::vector<Finding> findings;
     for (size_t s = 0; s < matches.size(); ++s)
       if (!matches[s].hotspots.empty())
-        findings.push_back(describe(view, static_cast<Shape>(s), matches[s]));
+        findings.push_back(describe(view, model, static_cast<Shape>(s), matches[s]));
     return findings;
   }
 
  private:
-  static std::array<Change, 3> classify(const KernelView& view, const FunctionPart& part) {
+  static std::array<Affected, 3> classify(const KernelView& view, const FunctionPart& part) {
     const auto& instructions = part.function->instructions;
     std::map<SourceLocation, LineShape> lines;
+    std::map<SourceLocation, MathLine> math = math_lines(view, part);
     for (uint32_t i = 0; i < instructions.size(); ++i)
       lines[view.facts(part, i).at].add(instructions[i]);
-    std::array<Change, 3> changes;
+    std::array<Affected, 3> changes;
     for (uint32_t i = 0; i < instructions.size(); ++i) {
       const Instruction& instruction = instructions[i];
       Shape shape = lines[view.facts(part, i).at].shape();
-      Change& change = changes[size_t(shape)];
+      Affected& change = changes[size_t(shape)];
       switch (shape) {
         case Shape::integer_division:
           if (is_arithmetic(instruction.op_class)) change.gone.insert(i);
@@ -124,6 +134,7 @@ class StrengthReduction : public Optimizer {
           if (instruction.op_class == OpClass::fp64) change.cheaper.insert(i);
           break;
         case Shape::other:
+          if (math.count(view.facts(part, i).at)) break;  // fast_math.cpp's
           if (instruction.op_class == OpClass::conversion ||
               instruction.op_class == OpClass::special ||
               instruction.op_class == OpClass::integer_wide)
@@ -136,13 +147,16 @@ class StrengthReduction : public Optimizer {
 
   /// Every sample on instructions that go away, and every stall elsewhere that they or cheaper ones
   /// cause.
-  static void tally(const KernelView& view, const FunctionPart& part, Shape shape,
-                    const Change& change, Match& match) {
+  static void tally(const KernelView& view, const WhatIf& model, const FunctionPart& part,
+                    Shape shape, const Affected& change, Match& match) {
     double saved = shape == Shape::integer_division ? 1 - kDivisionKept : 1;
     for (uint32_t i : change.gone) {
       double samples = double(part.function->samples[i].total());
       match.hotspots.add_own(view, part, i, samples);
       match.removed += part.fraction * samples * saved;
+      Change own = model.without(view, part, i).scaled(saved);
+      own.delay = 0;
+      match.change += own;
     }
     for (const Blame& edge : part.function->blame) {
       if (edge.kind != StallClass::arithmetic && edge.kind != StallClass::throttle) continue;
@@ -193,16 +207,15 @@ class StrengthReduction : public Optimizer {
     match.removed += routine.fraction * samples * (1 - kDivisionKept);
   }
 
-  static Finding describe(const KernelView& view, Shape shape, const Match& match) {
+  static Finding describe(const KernelView& view, const WhatIf& model, Shape shape,
+                          const Match& match) {
     Finding finding;
     double matched = match.hotspots.stalls();
     finding.location = match.hotspots.hottest_cause();
     finding.related = related_of(match.hotspots, 3);
     finding.evidence = sample_evidence(view, matched);
     finding.evidence.push_back({"samples that the change saves", match.removed, "samples"});
-    finding.speedup = with_sampling_error(view.total(), match.removed, [&](double removed) {
-      return stall_elimination(view.total(), removed);
-    });
+    finding.speedup = estimate(view, model, match.saving(), 0.8, 1.08);
     double percent = 100 * matched / view.total();
     switch (shape) {
       case Shape::integer_division:

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "advice/estimators.h"
+
 namespace fathom {
 namespace {
 
@@ -62,7 +64,7 @@ double access_cycles(const Instruction& instruction) {
 
 bool to_device_memory(const Instruction& instruction) {
   return instruction.is_memory() && instruction.space != MemorySpace::shared &&
-         instruction.space != MemorySpace::constant;
+         instruction.space != MemorySpace::constant && instruction.space != MemorySpace::local;
 }
 
 constexpr StallReason kAccessReasons[] = {StallReason::lg_throttle, StallReason::mio_throttle,
@@ -85,6 +87,7 @@ struct Tally {
 
 Tally tally_of(const KernelView& view) {
   Tally t;
+  double stored = 0;
   for (const FunctionPart& part : view.parts()) {
     std::map<uint32_t, double> waits;
     for (const Blame& edge : part.function->blame)
@@ -104,10 +107,14 @@ Tally tally_of(const KernelView& view) {
       double wait = waits.count(i) ? part.fraction * waits[i] : 0;
       double each = issued > 0 ? wait / issued : 0;
       if (each > kIdleMemoryCycles) t.memory_wait += wait - issued * kIdleMemoryCycles;
-      if (each > kL2Cycles || instruction.is_store())
+      if (each > kL2Cycles)
         t.bytes += issued * 32 * instruction.access_bytes;
+      else if (instruction.is_store())
+        stored += issued * 32 * instruction.access_bytes;
     }
   }
+  // Where no load comes from device memory, what is stored probably stays in L2 as well.
+  if (t.bytes > 0) t.bytes += stored;
   return t;
 }
 
@@ -122,6 +129,7 @@ std::optional<double> bandwidth_used(const KernelView& view, double bytes, doubl
 }
 
 constexpr double kMostBusy = 0.97;
+constexpr double kImplausible = 1.05;
 
 /// How busy a unit is at which a random server makes each of `warps` wait for this share of its
 /// time: the model's own equation solved for it.
@@ -171,9 +179,18 @@ WhatIf::WhatIf(const KernelView& view) {
   fit(access_, std::max(by_width, busy_from_wait(t.access_wait / total_, warps_)));
   memory_.wait = t.memory_wait;
   double by_bytes = bandwidth_used(view, t.bytes, multiprocessors).value_or(0);
+  // More than device memory can deliver comes out of L2, or is not as coalesced as supposed.
+  if (by_bytes > kImplausible) by_bytes = 0;
   fit(memory_, std::max(by_bytes, busy_from_wait(t.memory_wait / total_, warps_)));
   for (const Unit* unit : {&issue_, &math_, &access_, &memory_})
     if (unit->variation > 0) delay_ -= unit->wait;
+  if (getenv("DBG"))
+    fprintf(stderr,
+            "%s W=%.2f issue %.2f math %.2f access %.2f (w %.2f) memory %.2f (w %.2f bytes %.2f) "
+            "delay %.2f\n",
+            view.kernel().name.substr(0, 30).c_str(), warps_, issue_.busy, math_.busy, access_.busy,
+            t.access_wait / total_, memory_.busy, t.memory_wait / total_, by_bytes,
+            delay_ / total_);
   if (t.access > 0) access_scale_ = access_.demand / t.access;
   if (t.bytes > 0) memory_scale_ = memory_.demand / t.bytes;
 }
@@ -244,6 +261,20 @@ Change WhatIf::without(const KernelView& view, const FunctionPart& part,
   if (to_device_memory(code))
     change.memory = std::min(memory_.demand, change.issue * 32 * code.access_bytes * memory_scale_);
   return change;
+}
+
+std::optional<SpeedupRange> estimate(const KernelView& view, const WhatIf& model,
+                                     const Change& change, double least, double most) {
+  if (view.total() < kFewestSamples) return std::nullopt;
+  double samples = std::max(1.0, change.issue + change.delay);
+  double error = change.warps == 1 && change.multiprocessors == 1 ? 1.96 / std::sqrt(samples)
+                                                                  : 1.96 / std::sqrt(view.issued());
+  double mid = model.speedup(change);
+  if (change.warps != 1 || change.multiprocessors != 1)
+    return SpeedupRange{1 + (mid - 1) * least / (1 + error), mid,
+                        1 + (mid - 1) * most * (1 + error)};
+  return SpeedupRange{model.speedup(change.scaled(least / (1 + error))), mid,
+                      model.speedup(change.scaled(most * (1 + error)))};
 }
 
 std::optional<double> wait_per_execution(const FunctionPart& part, uint32_t producer) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "advice/kernel_view.h"
+#include "model/finding.h"
 
 namespace fathom {
 
@@ -66,6 +67,13 @@ class WhatIf {
   int busiest_pipe_ = 0;
   double access_scale_ = 0, memory_scale_ = 0;  ///< demand per cycle, per byte of an access
 };
+
+/// The speedup of a change with its range: as little as `least` and as much as `most` of what it
+/// should take away (1 = all), widened by the sampling error of `change`'s own samples (95%). For
+/// factors of warps and multiprocessors the shares apply to the gain. Nothing where the kernel has
+/// too few samples.
+std::optional<SpeedupRange> estimate(const KernelView& view, const WhatIf& model,
+                                     const Change& change, double least, double most);
 
 /// Waiting cycles per execution of an instruction that others wait for: stalls blamed on it per
 /// issued sample of it (a warp issues for one cycle). Nothing if it was hardly seen to issue.
