@@ -42,7 +42,12 @@ void share_sectors(std::vector<AccessCost*>& group) {
         bytes.insert(at);
       }
   }
+  constexpr int64_t kWidest = 16;
   for (AccessCost* cost : group) {
+    const int64_t stride = cost->access->pattern == LanePattern::strided ? cost->access->stride : 0;
+    cost->vectorizable = stride > 0 && stride <= kWidest &&
+                         int64_t(bytes.size()) == kLanesOfWarp * stride &&
+                         cost->access->bytes < stride;
     cost->sectors = double(sectors.size()) / double(group.size());
     cost->needed_sectors =
         std::min(cost->sectors, double(bytes.size()) / kSector / double(group.size()));

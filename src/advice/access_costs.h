@@ -20,6 +20,10 @@ struct AccessCost {
   /// next to each other share sectors, and those that would do.
   double sectors = 0, needed_sectors = 0;
 
+  /// Together with its neighbours in the code it reads all that lies between the lanes: one wide
+  /// access could.
+  bool vectorizable = false;
+
   const Instruction& instruction() const {
     return part->function->instructions[access->instruction];
   }

@@ -46,7 +46,7 @@ Coalescing coalescing_of(const KernelView& view) {
     double now = unit_cycles(access, access.sectors.value_or(cost.sectors), access.lines);
     cycles += cost.issued * now;
     sectors += cost.issued * cost.sectors;
-    if (!is_uncoalesced(cost.instruction(), access)) continue;
+    if (!is_uncoalesced(cost.instruction(), access) || cost.vectorizable) continue;
     fewer_cycles +=
         cost.issued * (now - unit_cycles(access, access.ideal_sectors, access.ideal_sectors / 4));
     fewer_sectors += cost.issued * (cost.sectors - cost.needed_sectors);

@@ -20,6 +20,11 @@ bool is_throttled(const FunctionPart& part, const Blame& edge) {
          producer.space != MemorySpace::shared;
 }
 
+/// atomic_contention.cpp
+bool is_atomic(const FunctionPart& part, const Blame& edge) {
+  return part.function->instructions[edge.producer].op_class == OpClass::atomic;
+}
+
 class MemoryTransactionReduction : public Optimizer {
  public:
   std::string_view kind() const override { return "memory-transaction-reduction"; }
@@ -31,7 +36,8 @@ class MemoryTransactionReduction : public Optimizer {
     Hotspots hotspots;
     for (const FunctionPart& part : view.parts())
       for (const Blame& edge : part.function->blame)
-        if (is_throttled(part, edge) && !coalescing.is_cause(part, edge.producer))
+        if (is_throttled(part, edge) && !is_atomic(part, edge) &&
+            !coalescing.is_cause(part, edge.producer))
           hotspots.add(view, part, edge);
     if (hotspots.empty()) return {};
     Finding finding = describe(view, hotspots);
