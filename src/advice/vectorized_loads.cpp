@@ -92,7 +92,8 @@ class VectorizedLoads : public Optimizer {
     if (!adjacent.hotspots.empty()) return {describe_adjacent(view, model, adjacent)};
     if (coalescing.access_excess >= kSpreadDominates || !is_limited(view, model)) return {};
     Match streams = match_streams(view, model);
-    if (streams.hotspots.empty()) return {};
+    constexpr double kLeastShare = 0.05;  // of what is issued
+    if (streams.hotspots.empty() || streams.narrow < kLeastShare * view.issued()) return {};
     return {describe_streams(view, model, streams)};
   }
 
