@@ -20,9 +20,11 @@ bool is_throttled(const FunctionPart& part, const Blame& edge) {
          producer.space != MemorySpace::shared;
 }
 
-/// atomic_contention.cpp
-bool is_atomic(const FunctionPart& part, const Blame& edge) {
-  return part.function->instructions[edge.producer].op_class == OpClass::atomic;
+/// Atomic operations and local memory have optimizers of their own (atomic_contention.cpp,
+/// register_reuse.cpp).
+bool belongs_elsewhere(const FunctionPart& part, const Blame& edge) {
+  const Instruction& producer = part.function->instructions[edge.producer];
+  return producer.op_class == OpClass::atomic || producer.space == MemorySpace::local;
 }
 
 class MemoryTransactionReduction : public Optimizer {
@@ -36,7 +38,7 @@ class MemoryTransactionReduction : public Optimizer {
     Hotspots hotspots;
     for (const FunctionPart& part : view.parts())
       for (const Blame& edge : part.function->blame)
-        if (is_throttled(part, edge) && !is_atomic(part, edge) &&
+        if (is_throttled(part, edge) && !belongs_elsewhere(part, edge) &&
             !coalescing.is_cause(part, edge.producer))
           hotspots.add(view, part, edge);
     if (hotspots.empty()) return {};

@@ -15,10 +15,10 @@ namespace {
 
 constexpr uint32_t kWidest = 16;  ///< bytes of one access of one thread
 
-bool is_narrow_load(const Instruction& instruction) {
-  return instruction.op_class == OpClass::load && instruction.space == MemorySpace::global &&
-         instruction.guard.always && instruction.access_bytes > 0 &&
-         instruction.access_bytes <= kWidest / 2;
+bool is_narrow(const Instruction& instruction) {
+  bool kind = instruction.op_class == OpClass::load || instruction.is_store();
+  return kind && instruction.space == MemorySpace::global && instruction.guard.always &&
+         instruction.access_bytes > 0 && instruction.access_bytes <= kWidest / 2;
 }
 
 /// Loads of one block with the same address registers, which nothing in between writes.
@@ -48,9 +48,10 @@ void find_in_block(const FunctionPart& part, const Block& block,
   ByAddress open;
   for (uint32_t i = block.first; i <= block.last; ++i) {
     const Instruction& instruction = part.function->instructions[i];
-    if (is_narrow_load(instruction)) {
+    if (is_narrow(instruction)) {
       SplitAddress address = split_address(instruction);
-      open[address.registers].push_back({address.offset, i});
+      std::string kind = instruction.is_store() ? "store " : "load ";
+      open[kind + address.registers].push_back({address.offset, i});
     }
     for (auto& [registers, loads] : open)
       for (Register reg : instruction.defs)
@@ -109,17 +110,25 @@ class VectorizedLoads : public Optimizer {
 
   /// `instruction` is executed this share less often; as many bytes move as before.
   static void replace(const KernelView& view, const WhatIf& model, const FunctionPart& part,
-                      uint32_t instruction, double share, Match& match) {
+                      uint32_t instruction, double share, bool spread, Match& match) {
     const StallCounts& samples = part.function->samples[instruction];
     double issued = part.fraction * double(samples.issued());
     Change gone = model.without(view, part, instruction).scaled(share);
     gone.memory = 0;
-    gone.access /= 2;
+    if (!spread) gone.access /= 2;  // the same sectors in fewer requests
     gone.delay += share * part.fraction * double(samples.all[size_t(StallReason::lg_throttle)]) / 2;
     match.change += gone;
     match.narrow += issued;
     match.wide += issued * (1 - share);
     match.hotspots.add_own(view, part, instruction, double(samples.total()));
+  }
+
+  /// Each request touches more sectors than its bytes need, which a wide one would use all.
+  static bool is_spread(const KernelView& view, const FunctionPart& part, uint32_t instruction) {
+    for (const LaneAccess& access : view.accesses(part))
+      if (access.instruction == instruction)
+        return is_uncoalesced(part.function->instructions[instruction], access);
+    return false;
   }
 
   static Match match_adjacent(const KernelView& view, const WhatIf& model,
@@ -128,7 +137,8 @@ class VectorizedLoads : public Optimizer {
     for (const AdjacentLoads& run : adjacent_loads(view)) {
       double share = 1 - double(wide_loads(run)) / double(run.instructions.size());
       for (uint32_t i : run.instructions)
-        if (!coalescing.is_cause(*run.part, i)) replace(view, model, *run.part, i, share, match);
+        if (!coalescing.is_cause(*run.part, i))
+          replace(view, model, *run.part, i, share, is_spread(view, *run.part, i), match);
     }
     return match;
   }
@@ -140,10 +150,10 @@ class VectorizedLoads : public Optimizer {
         const Instruction& instruction = part.function->instructions[access.instruction];
         bool streams = access.space == MemorySpace::global && access.bytes <= kWidest / 2 &&
                        access.pattern == LanePattern::strided &&
-                       access.stride == int64_t(access.bytes) &&
-                       (is_narrow_load(instruction) || instruction.is_store());
+                       access.stride == int64_t(access.bytes) && is_narrow(instruction);
         if (streams)
-          replace(view, model, part, access.instruction, 1 - access.bytes / double(kWidest), match);
+          replace(view, model, part, access.instruction, 1 - access.bytes / double(kWidest), false,
+                  match);
       }
     return match;
   }

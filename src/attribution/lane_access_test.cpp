@@ -298,6 +298,14 @@ TEST(LaneAccess, ClampedIndexesCountAsTheIndex) {
   EXPECT_EQ(a.stride, 4);
 }
 
+TEST(LaneAccess, SpilledValuesAreNotFollowed) {
+  LaneAccess a = access(R"(
+    LDL R2, [R1+0x8]
+    LDG.E R8, desc[UR4][R2.64]
+    EXIT)");
+  EXPECT_EQ(a.pattern, LanePattern::unknown);
+}
+
 TEST(LaneAccess, AnEmptyFunctionHasNone) {
   EXPECT_TRUE(lane_accesses(sass_function(""), kRow).empty());
 }

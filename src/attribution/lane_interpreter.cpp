@@ -263,6 +263,8 @@ LaneValue LaneInterpreter::of_multiply(const Instruction& code, const std::vecto
 
 /// Memory gives all lanes the same only where they ask for the same.
 LaneValue LaneInterpreter::of_load(uint32_t instruction, const Node& node, uint32_t word) const {
+  // Local memory is each thread's own.
+  if (function_.instructions[instruction].space == MemorySpace::local) return computed_value();
   for (const Operand& operand : node.operands) {
     if (operand.kind == Operand::Kind::constant) return value_of(node, operand, word);
     if (operand.kind == Operand::Kind::memory) {
