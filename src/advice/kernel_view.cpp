@@ -63,6 +63,16 @@ SourceLocation KernelView::first_line() const {
   return best;
 }
 
+const std::vector<LaneAccess>& KernelView::accesses(const FunctionPart& part) const {
+  auto [known, is_new] = accesses_.try_emplace(part.function);
+  if (is_new) {
+    std::array<uint32_t, 3> block{};
+    if (!kernel_.groups.empty()) block = main_group().shape.block;
+    known->second = lane_accesses(*part.function, block);
+  }
+  return known->second;
+}
+
 std::string KernelView::quote(const SourceLocation& at) const {
   for (const SourceText& source : attribution_.profile.sources) {
     if (source.file != at.file) continue;

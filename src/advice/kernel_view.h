@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attribution/attribution.h"
+#include "attribution/lane_access.h"
 
 namespace fathom {
 
@@ -40,6 +41,9 @@ class KernelView {
   const InstructionFacts& facts(const FunctionPart& part, uint32_t instruction) const {
     return attribution_.profile.instructions[part.function->first_instruction + instruction];
   }
+  /// How the part's memory accesses spread over a warp, for the blocks of the main group. Read
+  /// once.
+  const std::vector<LaneAccess>& accesses(const FunctionPart& part) const;
   /// The source line quoted, without leading blanks; empty if the source is not there.
   std::string quote(const SourceLocation& at) const;
 
@@ -48,6 +52,7 @@ class KernelView {
   const KernelSummary& kernel_;
   std::vector<FunctionPart> parts_;
   double total_ = 0, active_ = 0, issued_ = 0;
+  mutable std::map<const AnalyzedFunction*, std::vector<LaneAccess>> accesses_;
 };
 
 /// Code that the compiler or the toolkit's headers put between the launch of `kernel` and the

@@ -16,7 +16,13 @@ const std::vector<std::unique_ptr<Optimizer>>& optimizers() {
     all.push_back(make_register_reuse());
     all.push_back(make_strength_reduction());
     all.push_back(make_warp_balance());
+    all.push_back(make_coalescing());
     all.push_back(make_memory_transaction_reduction());
+    all.push_back(make_vectorized_loads());
+    all.push_back(make_bank_conflicts());
+    all.push_back(make_atomic_contention());
+    all.push_back(make_asynchronous_copy());
+    all.push_back(make_tensor_cores());
     all.push_back(make_loop_unrolling());
     all.push_back(make_code_reordering());
     all.push_back(make_function_inlining());

@@ -24,6 +24,21 @@ constexpr FindingKind kKinds[] = {
      "The queues for memory requests are full. Let neighbouring threads access neighbouring "
      "addresses, use "
      "wider loads, or keep shared read-only values in constant or shared memory."},
+    {"vectorized-loads", "Wider loads",
+     "Many narrow loads and stores take issue slots and places in the queue for memory. Move up to "
+     "16 bytes with one instruction: float4, int4, double2."},
+    {"bank-conflicts", "No bank conflicts",
+     "Threads of a warp access different words of the same bank of shared memory, which go one "
+     "after the other. Pad the rows by one element, or exchange the indexes."},
+    {"atomic-contention", "Fewer atomic operations",
+     "Many threads change the same addresses, one after the other. Combine within a warp or block "
+     "first, or keep several copies and add them up at the end."},
+    {"asynchronous-copy", "Copy tiles asynchronously",
+     "Data go from global to shared memory through registers, and threads wait for them. Let "
+     "asynchronous or bulk copies bring the next tile while this one is worked on."},
+    {"tensor-cores", "Use tensor cores",
+     "A matrix product runs on the ordinary arithmetic pipes. Tensor cores do it at several times "
+     "the rate, where half, bfloat16 or TF32 operands will do."},
     {"block-increase", "More blocks",
      "There are fewer blocks than multiprocessors, so that some of these have nothing to do. "
      "Launch more and "
