@@ -161,7 +161,7 @@ TEST(TailEffect, WholeWavesHaveNoTail) {
 
 TEST(ProgramAdvice, ShortKernelsWithGapsAskForAGraph) {
   Attribution attribution;
-  attribution.timeline = {1.0, 0.4, 0, 0.6, 0, 100000, 100000, 0, 0};
+  attribution.timeline = {1.0, 0.4, 0, 0, 0.6, 0, 100000, 100000, 0, 0};
   attribution.profile.run.wall_seconds = 2;
   std::vector<Finding> findings = advise_program(attribution);
   ASSERT_EQ(findings.size(), 1u);
@@ -172,7 +172,7 @@ TEST(ProgramAdvice, ShortKernelsWithGapsAskForAGraph) {
 
 TEST(ProgramAdvice, CopiesAndGapsAreToldApart) {
   Attribution attribution;
-  attribution.timeline = {1.0, 0.4, 0.3, 0, 0.3, 10, 0, 1000000, 20};
+  attribution.timeline = {1.0, 0.4, 0.2, 0.1, 0, 0.3, 10, 0, 1000000, 20};
   std::vector<Finding> findings = advise_program(attribution);
   ASSERT_EQ(findings.size(), 2u);
   EXPECT_EQ(findings[0].kind, "host-copies");
@@ -181,7 +181,7 @@ TEST(ProgramAdvice, CopiesAndGapsAreToldApart) {
 
 TEST(ProgramAdvice, ABusyDeviceIsLeftAlone) {
   Attribution attribution;
-  attribution.timeline = {1.0, 0.97, 0.01, 0.01, 0.01, 1000, 10, 1000, 2};
+  attribution.timeline = {1.0, 0.97, 0.01, 0, 0.01, 0.01, 1000, 10, 1000, 2};
   EXPECT_TRUE(advise_program(attribution).empty());
 }
 
