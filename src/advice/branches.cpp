@@ -84,6 +84,7 @@ class Divergence : public Optimizer {
   std::string_view kind() const override { return "divergence"; }
 
   std::vector<Finding> match(const KernelView& view) const override {
+    WhatIf model(view);
     Hotspots hotspots;
     Change change;
     double heaviest = 0;
@@ -94,9 +95,7 @@ class Divergence : public Optimizer {
         if (!fork.two_sided || both < kDivergent) continue;
         // Of the time in the sides, the part of warps that ran both of them and need only one.
         double saved = part.fraction * fork.side_samples * std::min(both, 1.0) / (1 + both);
-        double share = saved / std::max(1.0, view.total());
-        change.issue += share * view.issued();
-        change.delay += saved - share * view.issued();
+        change += model.less_work(saved / std::max(1.0, view.total()));
         hotspots.add_own(view, part, fork.branch, fork.side_samples);
         if (saved > heaviest) heaviest = saved, worst = fork;
       }
@@ -112,7 +111,7 @@ class Divergence : public Optimizer {
     finding.evidence.push_back(
         {"runs of the first side for each branch", worst.fallen, "fraction"});
     finding.evidence.push_back({"runs of the other side for each branch", worst.taken, "fraction"});
-    finding.speedup = estimate(view, WhatIf(view), change, 0.7, 1.2);
+    finding.speedup = estimate(view, model, change, 0.7, 1.2);
     finding.title = "The threads of a warp take different branches";
     finding.text = format(
         "At the hottest branch warps run one side %.0f%% and the other side %.0f%% of the time, "

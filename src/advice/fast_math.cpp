@@ -11,6 +11,9 @@
 namespace fathom {
 namespace {
 
+/// Of the arithmetic on a line that calls such a function this part is the user's own.
+constexpr double kOwnArithmetic = 0.2;
+
 class FastMath : public Optimizer {
  public:
   std::string_view kind() const override { return "fast-math"; }
@@ -41,8 +44,7 @@ class FastMath : public Optimizer {
   }
 
  private:
-  /// Of a line's arithmetic the part that its calls make up, and of that what the fast versions do
-  /// not need.
+  /// Of a line's arithmetic what neither the fast versions nor the user's own operations need.
   static Change removed(const KernelView& view, const WhatIf& model, const FunctionPart& part,
                         const MathLine& line) {
     Change all;
@@ -52,16 +54,15 @@ class FastMath : public Optimizer {
       most = std::max(most, part.fraction * double(part.function->samples[i].issued()));
     }
     double executed = most > 0 ? all.issue / most : double(line.instructions.size());
-    double in_calls = 0, saved = 0, cycles = 0, saved_cycles = 0;
+    double fast = 0, cycles = 0, fast_cycles = 0;
     for (const MathCalls& call : line.calls) {
-      in_calls += call.calls * call.function->instructions;
-      saved += call.calls * (call.function->instructions - call.function->fast_instructions);
+      fast += call.calls * call.function->fast_instructions;
       cycles += call.calls * call.function->cycles;
-      saved_cycles += call.calls * (call.function->cycles - call.function->fast_cycles);
+      fast_cycles += call.calls * call.function->fast_cycles;
     }
-    double share = in_calls / std::max(executed, in_calls);
-    Change gone = all.scaled(share * saved / in_calls);
-    gone.delay = all.delay * share * saved_cycles / cycles;
+    double kept = kOwnArithmetic + (1 - kOwnArithmetic) * std::min(1.0, fast / executed);
+    Change gone = all.scaled(1 - kept);
+    gone.delay = all.delay * (1 - kOwnArithmetic) * (1 - fast_cycles / cycles);
     return gone;
   }
 

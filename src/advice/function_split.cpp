@@ -18,6 +18,8 @@ namespace {
 constexpr double kNearCacheBytes = 12 * 1024, kMultiprocessorCacheBytes = 128 * 1024;
 /// Some waiting for instructions is in every kernel.
 constexpr double kLeastShare = 0.05;
+/// Split code is fetched as well, and what its parts hand to each other costs instructions.
+constexpr double kFetched = 0.5;
 /// A launch that is over sooner reads its code from far away for the first time.
 constexpr double kShortLaunch = 20e-6;
 
@@ -69,8 +71,8 @@ class FunctionSplit : public Optimizer {
     finding.evidence = sample_evidence(view, hotspots.stalls());
     finding.evidence.push_back({"code that has samples", bytes, "bytes"});
     Change change;
-    change.delay = hotspots.stalls();
-    finding.speedup = estimate(view, WhatIf(view), change, is_short ? 0.2 : 0.6, 1.1);
+    change.delay = kFetched * hotspots.stalls();
+    finding.speedup = estimate(view, WhatIf(view), change, 0.1, 2);
     double percent = 100 * hotspots.stalls() / view.total();
     finding.title = "Warps wait for their instructions";
     if (is_short) {

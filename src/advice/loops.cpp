@@ -124,11 +124,14 @@ bool LoopDependences::is_recurrent(uint32_t instruction) const {
 
 double LoopDependences::independent_work(uint32_t load) const {
   std::set<uint32_t> before = reach(sources_, load, true);
+  std::set<uint32_t> inside(members_.begin(), members_.end());
   double work = 0;
   for (uint32_t i : members_)
     if (i != load && !before.count(i)) work += double(function_.samples[i].total());
   for (const Blame& edge : function_.blame)
-    if (edge.producer == load && edge.consumer != load) work -= edge.stalls;
+    if (edge.reason == StallReason::long_scoreboard && inside.count(edge.consumer) &&
+        !before.count(edge.consumer))
+      work -= edge.stalls;
   return std::max(0.0, work);
 }
 

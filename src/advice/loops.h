@@ -46,7 +46,7 @@ class LoopDependences {
   /// Its result goes into its own operands: it is a part of what each iteration needs of the one
   /// before.
   bool is_recurrent(uint32_t instruction) const;
-  /// Samples in the loop, but those that wait for `load`, on instructions that could run while it
+  /// Samples in the loop, but those that wait for memory, on instructions that could run while it
   /// is under way: they do not make its address. What needs its result counts too: it can work on
   /// the value of the iteration before. This is the time that a warp has for hiding, which is more
   /// than the active samples of equation 5: other waits go by in it as well.

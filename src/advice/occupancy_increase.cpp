@@ -71,12 +71,8 @@ class OccupancyIncrease : public Optimizer {
     }
     target.occupancy = occupancy_of(limits, shape);
     if (target.occupancy.active_blocks != blocks) return std::nullopt;
-    LaunchGroup then = group;
-    then.shape = shape;
-    then.occupancy = target.occupancy;
-    double now_warps = residency(view, group).warps_per_scheduler;
-    if (now_warps <= 0) return std::nullopt;
-    target.change.warps = residency(view, then).warps_per_scheduler / now_warps;
+    target.change.warps =
+        double(target.occupancy.active_warps) / std::max(1u, group.occupancy.active_warps);
     target.speedup = model.speedup(target.change);
     return target;
   }

@@ -66,7 +66,7 @@ class TailEffect : public Optimizer {
                         {"blocks in the last wave", rest, "blocks"}};
     // Blocks that end at different times fill the gap already.
     if (view.total() >= kFewestSamples)
-      finding.speedup = SpeedupRange{1 + 0.3 * (gain - 1), gain, 1 + 1.1 * (gain - 1)};
+      finding.speedup = SpeedupRange{1 + 0.3 * (gain - 1), gain, 1 + 1.4 * (gain - 1)};
     finding.title =
         format("The last of %.0f waves of blocks is %.0f%% full", full + 1, 100 * rest / slots);
     finding.text = format(

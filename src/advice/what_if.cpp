@@ -273,6 +273,15 @@ double WhatIf::speedup(const Change& change) const {
   return now / then * (warps / warps_) * change.multiprocessors;
 }
 
+Change WhatIf::less_work(double share) const {
+  Change change;
+  change.issue = issue_.demand * share;
+  change.delay = std::max(0.0, delay_ * share - change.issue);
+  change.math = math_.demand * share;
+  change.access = access_.demand * share;
+  return change;
+}
+
 Change WhatIf::without(const KernelView& view, const FunctionPart& part,
                        uint32_t instruction) const {
   const Instruction& code = part.function->instructions[instruction];

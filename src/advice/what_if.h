@@ -40,6 +40,10 @@ class WhatIf {
   /// How many times as fast the kernel is after the change; below 1 if it gets slower.
   double speedup(const Change& change) const;
 
+  /// The change that leaves out this share (0 to 1) of all that the kernel does, its traffic to
+  /// device memory excepted.
+  Change less_work(double share) const;
+
   double warps() const { return warps_; }  ///< W: resident per scheduler, from active and issued
   double issue_busy() const { return issue_.busy; }  ///< fractions of time, 0 to 1
   double math_busy() const { return math_.busy; }
