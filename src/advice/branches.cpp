@@ -38,13 +38,12 @@ double issues_of(const AnalyzedFunction& function, uint32_t block) {
   return executions_of(function, block) * (b.last - b.first + 1);
 }
 
-/// The side that begins with `block`, entered only from the fork: all that it dominates, up to
-/// where the sides meet.
-double samples_of_side(const AnalyzedFunction& function, uint32_t block, uint32_t meeting) {
+/// The side that begins with `block`, entered only from the fork: all that it dominates. Where the
+/// sides meet is not among it.
+double samples_of_side(const AnalyzedFunction& function, uint32_t block) {
   double samples = 0;
   for (uint32_t b = 0; b < function.graph.blocks.size(); ++b) {
-    if (b == meeting || !function.dominators.dominates(block, b)) continue;
-    if (meeting != kNoBlock && function.dominators.dominates(meeting, b)) continue;
+    if (!function.dominators.dominates(block, b)) continue;
     for (uint32_t i = function.graph.blocks[b].first; i <= function.graph.blocks[b].last; ++i)
       samples += double(function.samples[i].total());
   }
@@ -62,7 +61,7 @@ std::vector<Fork> forks_of(const AnalyzedFunction& function) {
     uint32_t x = blocks[b].successors[0], y = blocks[b].successors[1];
     if (blocks[x].first > blocks[y].first) std::swap(x, y);
     // x is the next block; y is where the branch jumps to.
-    if (blocks[x].first <= blocks[b].first || function.loops.innermost[b] == kNoBlock) continue;
+    if (blocks[x].first <= blocks[b].first) continue;
     bool own_x = blocks[x].predecessors.size() == 1, own_y = blocks[y].predecessors.size() == 1;
     if (!own_x) continue;
     Fork fork;
@@ -70,17 +69,11 @@ std::vector<Fork> forks_of(const AnalyzedFunction& function) {
     fork.executions = executions_of(function, b);
     fork.fallen = executions_of(function, x) / fork.executions;
     fork.two_sided = own_y && function.loops.innermost[y] == function.loops.innermost[b];
-    uint32_t meeting = kNoBlock;
+    fork.side_samples = samples_of_side(function, x);
     if (fork.two_sided) {
       fork.taken = executions_of(function, y) / fork.executions;
-      for (uint32_t next : blocks[x].successors)
-        if (std::count(blocks[y].successors.begin(), blocks[y].successors.end(), next))
-          meeting = next;
-    } else {
-      meeting = y;
+      fork.side_samples += samples_of_side(function, y);
     }
-    fork.side_samples = samples_of_side(function, x, meeting);
-    if (fork.two_sided) fork.side_samples += samples_of_side(function, y, meeting);
     forks.push_back(fork);
   }
   return forks;
@@ -150,6 +143,7 @@ class BranchElimination : public Optimizer {
     for (const FunctionPart& part : view.parts()) {
       const AnalyzedFunction& function = *part.function;
       for (const Fork& fork : forks_of(function)) {
+        if (function.loops.innermost[function.graph.block_of[fork.branch]] == kNoBlock) continue;
         bool never = fork.fallen < kNever;
         bool always = fork.two_sided ? fork.taken < kNever : false;
         if (!never && !always) continue;

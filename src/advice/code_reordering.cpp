@@ -39,15 +39,12 @@ class CodeReordering : public Optimizer {
   static std::map<uint32_t, Scope> match_function(const KernelView& view, const FunctionPart& part,
                                                   Hotspots& matched) {
     const AnalyzedFunction& function = *part.function;
-    std::vector<LoopView> loops = view_loops(view, part);
     std::map<uint32_t, Scope> scopes;
     std::map<std::pair<uint32_t, uint32_t>, bool> serial;
     std::map<uint32_t, LoopDependences> dependences;
     for (const Blame& edge : function.blame) {
       if (!is_hideable(edge) || edge.kind == StallClass::arithmetic) continue;
       uint32_t loop = common_loop(function, edge.producer, edge.consumer);
-      if (loop != kNoBlock && unroll_factor(loops[loop]) > 1)
-        continue;  // too little else in it: unroll first
       if (loop != kNoBlock) {
         auto [known, is_new] = serial.try_emplace({loop, edge.producer}, false);
         if (is_new) known->second = chases_pointer(function, loop, edge.producer);
@@ -61,13 +58,13 @@ class CodeReordering : public Optimizer {
     return scopes;
   }
 
-  /// Active samples of work in the scope that does not need the value that is waited for.
+  /// Samples of work in the scope that the value's address does not come from.
   static double fillers(const KernelView& view, const FunctionPart& part, uint32_t loop,
                         const Blame& edge, std::map<uint32_t, LoopDependences>& dependences) {
     if (loop == kNoBlock) return active_outside_loops(part);
     if (part.fraction * edge.latency < kLeastShare * view.total()) return 0;
     auto known = dependences.try_emplace(loop, *part.function, loop).first;
-    return part.fraction * known->second.independent_active(edge.producer);
+    return part.fraction * known->second.independent_work(edge.producer);
   }
 
   static double active_outside_loops(const FunctionPart& part) {

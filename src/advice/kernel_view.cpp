@@ -23,10 +23,7 @@ const DeviceFacts* KernelView::device() const {
   return kernel_.device == kNoId ? nullptr : &attribution_.profile.devices[kernel_.device];
 }
 
-namespace {
-
-/// Code that the compiler or the toolkit's headers put between the launch and the user's line: on
-/// the host nvcc makes a function of the kernel's own name, and files named after the source.
+// On the host nvcc makes a function of the kernel's own name, and files named after the source.
 bool is_launch_glue(const Context& context, const std::string& kernel) {
   const std::string& file = context.at.file;
   return short_name(context.name) == short_name(kernel) || starts_with(context.name, "__") ||
@@ -34,8 +31,6 @@ bool is_launch_glue(const Context& context, const std::string& kernel) {
          file.find("/include/crt/") != std::string::npos ||
          file.find("cuda_runtime") != std::string::npos;
 }
-
-}  // namespace
 
 SourceLocation KernelView::launch_site() const {
   const auto& contexts = attribution_.profile.contexts;

@@ -55,6 +55,10 @@ class KernelView {
   mutable std::map<const AnalyzedFunction*, std::vector<LaneAccess>> accesses_;
 };
 
+/// Code that the compiler or the toolkit's headers put between the launch of `kernel` and the
+/// user's line.
+bool is_launch_glue(const Context& context, const std::string& kernel);
+
 /// Stalls that an optimizer matched, gathered by the source lines of their cause and of the place
 /// that waits.
 class Hotspots {

@@ -122,12 +122,14 @@ bool LoopDependences::is_recurrent(uint32_t instruction) const {
   return reach(users_, instruction, true).count(instruction) > 0;
 }
 
-double LoopDependences::independent_active(uint32_t load) const {
+double LoopDependences::independent_work(uint32_t load) const {
   std::set<uint32_t> before = reach(sources_, load, true);
-  double active = 0;
+  double work = 0;
   for (uint32_t i : members_)
-    if (i != load && !before.count(i)) active += double(function_.samples[i].active());
-  return active;
+    if (i != load && !before.count(i)) work += double(function_.samples[i].total());
+  for (const Blame& edge : function_.blame)
+    if (edge.producer == load && edge.consumer != load) work -= edge.stalls;
+  return std::max(0.0, work);
 }
 
 Change loop_overhead(const KernelView& view, const WhatIf& model, const FunctionPart& part,

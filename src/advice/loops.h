@@ -46,10 +46,11 @@ class LoopDependences {
   /// Its result goes into its own operands: it is a part of what each iteration needs of the one
   /// before.
   bool is_recurrent(uint32_t instruction) const;
-  /// Active samples in the loop on instructions that could run while `load` is under way: they
-  /// do not make its address. What needs its result
-  /// counts too: it can work on the value of the iteration before.
-  double independent_active(uint32_t load) const;
+  /// Samples in the loop, but those that wait for `load`, on instructions that could run while it
+  /// is under way: they do not make its address. What needs its result counts too: it can work on
+  /// the value of the iteration before. This is the time that a warp has for hiding, which is more
+  /// than the active samples of equation 5: other waits go by in it as well.
+  double independent_work(uint32_t load) const;
 
  private:
   using Edges = std::map<uint32_t, std::vector<uint32_t>>;

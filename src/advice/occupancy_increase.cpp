@@ -22,6 +22,8 @@ struct Target {
 /// Of several targets the most modest one that gains nearly as much as the best.
 constexpr double kNearlyBest = 0.97;
 
+constexpr double kFullWave = 0.95;
+
 class OccupancyIncrease : public Optimizer {
  public:
   std::string_view kind() const override { return "occupancy-increase"; }
@@ -32,8 +34,9 @@ class OccupancyIncrease : public Optimizer {
     const LaunchGroup& group = view.main_group();
     OccupancyLimit limit = group.occupancy.limit;
     if (limit != OccupancyLimit::registers && limit != OccupancyLimit::shared_memory) return {};
-    // Without a further wave of blocks there is nothing to fill the room with.
-    if (group.waves <= 1) return {};
+    // Without a further wave of blocks there is nothing to fill the room with, unless the grid was
+    // made to fit the room.
+    if (group.waves < kFullWave) return {};
     WhatIf model(view);
     std::vector<Target> targets;
     for (uint32_t blocks = group.occupancy.active_blocks + 1; blocks <= 32; ++blocks)
@@ -130,6 +133,8 @@ class OccupancyIncrease : public Optimizer {
     finding.assumptions = {registers ? "no values have to be spilled to local memory for it"
                                      : "smaller tiles do not lead to more memory traffic",
                            "the extra warps issue as readily as the present ones"};
+    if (group.waves <= 1)
+      finding.assumptions.push_back("the grid grows with the room: it fills the device just once");
     return finding;
   }
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "advice/access_costs.h"
 #include "advice/estimators.h"
 
 namespace fathom {
@@ -57,15 +58,8 @@ Pipe pipe_of(OpClass op_class) {
 }
 
 /// The load/store unit moves 128 bytes in a cycle for all four schedulers.
-double access_cycles(const Instruction& instruction) {
-  if (!instruction.is_memory() || instruction.space == MemorySpace::constant) return 0;
-  return 4 * std::max(1.0, instruction.access_bytes / 4.0);
-}
-
-bool to_device_memory(const Instruction& instruction) {
-  return instruction.is_memory() && instruction.space != MemorySpace::shared &&
-         instruction.space != MemorySpace::constant && instruction.space != MemorySpace::local;
-}
+constexpr double kSchedulersSharing = 4;
+constexpr double kSectorBytes = 32;
 
 constexpr StallReason kAccessReasons[] = {StallReason::lg_throttle, StallReason::mio_throttle,
                                           StallReason::tex_throttle};
@@ -77,46 +71,6 @@ constexpr double kIdleMemoryCycles = 700;
 constexpr double kL2Cycles = 350;
 /// The part of the theoretical bandwidth that reads can reach.
 constexpr double kReachableBandwidth = 0.88;
-
-struct Tally {
-  double issued = 0, not_selected = 0, math_wait = 0, access_wait = 0, memory_wait = 0;
-  std::array<double, kPipes> pipes{};
-  double access = 0;  ///< cycles of the load/store unit
-  double bytes = 0;   ///< to and from device memory, if coalesced, per issued-sample unit
-};
-
-Tally tally_of(const KernelView& view) {
-  Tally t;
-  double stored = 0;
-  for (const FunctionPart& part : view.parts()) {
-    std::map<uint32_t, double> waits;
-    for (const Blame& edge : part.function->blame)
-      if (edge.reason == StallReason::long_scoreboard) waits[edge.producer] += edge.stalls;
-    for (uint32_t i = 0; i < part.function->instructions.size(); ++i) {
-      const Instruction& instruction = part.function->instructions[i];
-      const StallCounts& samples = part.function->samples[i];
-      auto of = [&](StallReason r) { return part.fraction * double(samples.all[size_t(r)]); };
-      double issued = part.fraction * double(samples.issued());
-      t.issued += issued;
-      t.not_selected += of(StallReason::not_selected) + of(StallReason::dispatch_stall);
-      t.math_wait += of(StallReason::math_pipe_throttle);
-      for (StallReason reason : kAccessReasons) t.access_wait += of(reason);
-      t.pipes[pipe_of(instruction.op_class)] += issued * pipe_cycles(view.machine(), instruction);
-      t.access += issued * access_cycles(instruction);
-      if (!to_device_memory(instruction)) continue;
-      double wait = waits.count(i) ? part.fraction * waits[i] : 0;
-      double each = issued > 0 ? wait / issued : 0;
-      if (each > kIdleMemoryCycles) t.memory_wait += wait - issued * kIdleMemoryCycles;
-      if (each > kL2Cycles)
-        t.bytes += issued * 32 * instruction.access_bytes;
-      else if (instruction.is_store())
-        stored += issued * 32 * instruction.access_bytes;
-    }
-  }
-  // Where no load comes from device memory, what is stored probably stays in L2 as well.
-  if (t.bytes > 0) t.bytes += stored;
-  return t;
-}
 
 /// Share of the reachable bandwidth that coalesced accesses of this number would take.
 std::optional<double> bandwidth_used(const KernelView& view, double bytes, double multiprocessors) {
@@ -130,6 +84,8 @@ std::optional<double> bandwidth_used(const KernelView& view, double bytes, doubl
 
 constexpr double kMostBusy = 0.97;
 constexpr double kImplausible = 1.05;
+/// A unit that is less busy hardly has a queue.
+constexpr double kQueues = 0.5;
 
 /// How busy a unit is at which a random server makes each of `warps` wait for this share of its
 /// time: the model's own equation solved for it.
@@ -139,7 +95,65 @@ double busy_from_wait(double wait_share, double warps) {
   return std::min(kMostBusy, (std::sqrt(b * b + 4 * a * wait_share) - b) / (2 * a));
 }
 
+/// Cycles of the load/store unit for one execution: passes over the banks of shared memory, or the
+/// cache lines of a request to global memory.
+double access_cycles(const AccessCost& cost) {
+  const LaneAccess& access = *cost.access;
+  double least = std::max(1.0, access.bytes / 4.0);
+  if (access.space == MemorySpace::shared)
+    return kSchedulersSharing * std::max(least, access.passes.value_or(least));
+  // Two lines at a time; how far a gather spreads is not known.
+  double lines = access.sectors ? access.lines / 2 : least;
+  return kSchedulersSharing * std::max(least, lines);
+}
+
 }  // namespace
+
+struct WhatIf::Tally {
+  double issued = 0, not_selected = 0, math_wait = 0, access_wait = 0;
+  double queue_wait = 0;  ///< samples of loads beyond what idle memory takes
+  std::array<double, kPipes> pipes{};
+  double access = 0;                   ///< cycles of the load/store unit
+  double bytes = 0, needed_bytes = 0;  ///< to and from device memory; if coalesced
+};
+
+void WhatIf::tally_accesses(const KernelView& view, Tally& t) {
+  double stored = 0, needed_stored = 0;
+  for (const AccessCost& cost : access_costs(view)) {
+    t.access += cost.issued * access_cycles(cost);
+    if (cost.access->space == MemorySpace::shared) continue;
+    double each = cost.issued > 0 ? cost.waits / cost.issued : 0;
+    if (each > kIdleMemoryCycles) t.queue_wait += cost.waits - cost.issued * kIdleMemoryCycles;
+    double bytes = cost.issued * cost.sectors * kSectorBytes;
+    double needed = cost.issued * cost.needed_sectors * kSectorBytes;
+    if (cost.instruction().is_store())
+      stored += bytes, needed_stored += needed;
+    else if (each > kL2Cycles || cost.sectors < cost.access->sectors.value_or(0))
+      t.bytes += bytes, t.needed_bytes += needed;
+  }
+  // Where no load comes from device memory, what is stored probably stays in L2 as well.
+  if (t.bytes > 0) t.bytes += stored, t.needed_bytes += needed_stored;
+}
+
+WhatIf::Tally WhatIf::tally_of(const KernelView& view) {
+  Tally t;
+  for (const FunctionPart& part : view.parts())
+    for (uint32_t i = 0; i < part.function->instructions.size(); ++i) {
+      const Instruction& instruction = part.function->instructions[i];
+      const StallCounts& samples = part.function->samples[i];
+      auto of = [&](StallReason r) { return part.fraction * double(samples.all[size_t(r)]); };
+      double issued = part.fraction * double(samples.issued());
+      t.issued += issued;
+      t.not_selected += of(StallReason::not_selected) + of(StallReason::dispatch_stall);
+      t.math_wait += of(StallReason::math_pipe_throttle);
+      for (StallReason reason : kAccessReasons) t.access_wait += of(reason);
+      t.pipes[pipe_of(instruction.op_class)] += issued * pipe_cycles(view.machine(), instruction);
+      if (instruction.space == MemorySpace::local && instruction.is_memory())
+        t.access += issued * kSchedulersSharing * std::max(1.0, instruction.access_bytes / 4.0);
+    }
+  tally_accesses(view, t);
+  return t;
+}
 
 Change& Change::operator+=(const Change& other) {
   issue += other.issue;
@@ -164,9 +178,6 @@ WhatIf::WhatIf(const KernelView& view) {
   if (total_ <= 0 || view.issued() <= 0) return;
   warps_ = std::max(1.0, view.active() / view.issued());
   Tally t = tally_of(view);
-  double multiprocessors = view.device() ? view.device()->multiprocessors : 1;
-  if (view.device() && !view.kernel().groups.empty())
-    multiprocessors = std::min(multiprocessors, double(view.main_group().shape.blocks()));
 
   delay_ = total_;  // fit() takes out the waits that the model explains
   issue_.wait = t.not_selected;
@@ -174,25 +185,40 @@ WhatIf::WhatIf(const KernelView& view) {
   math_.wait = t.math_wait;
   busiest_pipe_ = int(std::max_element(t.pipes.begin(), t.pipes.end()) - t.pipes.begin());
   fit(math_, warps_ * t.pipes[size_t(busiest_pipe_)] / total_);
-  access_.wait = t.access_wait;
-  double by_width = warps_ * t.access / total_;
-  fit(access_, std::max(by_width, busy_from_wait(t.access_wait / total_, warps_)));
-  memory_.wait = t.memory_wait;
-  double by_bytes = bandwidth_used(view, t.bytes, multiprocessors).value_or(0);
-  // More than device memory can deliver comes out of L2, or is not as coalesced as supposed.
-  if (by_bytes > kImplausible) by_bytes = 0;
-  fit(memory_, std::max(by_bytes, busy_from_wait(t.memory_wait / total_, warps_)));
+  fit_memory(view, t);
   for (const Unit* unit : {&issue_, &math_, &access_, &memory_})
     if (unit->variation > 0) delay_ -= unit->wait;
+  if (t.access > 0) access_scale_ = access_.demand / t.access;
+}
+
+/// The load/store unit and the memory behind it. Waiting beyond what idle memory takes belongs to
+/// the one that is busy; where neither is, it is the way of a single request (a walk through page
+/// tables, a gather), which others do not lengthen.
+void WhatIf::fit_memory(const KernelView& view, const Tally& t) {
+  double multiprocessors = view.device() ? view.device()->multiprocessors : 1;
+  if (view.device() && !view.kernel().groups.empty())
+    multiprocessors = std::min(multiprocessors, double(view.main_group().shape.blocks()));
+  // More than device memory can deliver comes out of L2, or its sectors were used several times.
+  double by_bytes = bandwidth_used(view, t.bytes, multiprocessors).value_or(0);
+  if (by_bytes > kImplausible)
+    by_bytes = bandwidth_used(view, t.needed_bytes, multiprocessors).value_or(0);
+  if (by_bytes > kImplausible) by_bytes = 0;
+  double by_width =
+      std::max(warps_ * t.access / total_, busy_from_wait(t.access_wait / total_, warps_));
+  access_.wait = t.access_wait;
+  if (by_bytes >= kQueues)
+    memory_.wait = t.queue_wait;
+  else if (by_width >= kQueues)
+    access_.wait += t.queue_wait;
+  fit(access_, by_width);
+  fit(memory_, by_bytes);
   if (getenv("DBG"))
     fprintf(stderr,
-            "%s W=%.2f issue %.2f math %.2f access %.2f (w %.2f) memory %.2f (w %.2f bytes %.2f) "
-            "delay %.2f\n",
-            view.kernel().name.substr(0, 30).c_str(), warps_, issue_.busy, math_.busy, access_.busy,
-            t.access_wait / total_, memory_.busy, t.memory_wait / total_, by_bytes,
-            delay_ / total_);
-  if (t.access > 0) access_scale_ = access_.demand / t.access;
-  if (t.bytes > 0) memory_scale_ = memory_.demand / t.bytes;
+            "%s W=%.2f issue %.2f math %.2f access %.2f (cyc %.2f w %.2f) memory %.2f (w %.2f "
+            "queue %.2f)\n",
+            view.kernel().name.substr(0, 30).c_str(), warps_, issue_.busy, math_.busy, by_width,
+            warps_ * t.access / total_, t.access_wait / total_, by_bytes, memory_.wait / total_,
+            t.queue_wait / total_);
 }
 
 /// The equation of `residence` at the present time, solved for the demand or the variation.
@@ -257,9 +283,8 @@ Change WhatIf::without(const KernelView& view, const FunctionPart& part,
   change.delay = of(StallReason::wait) + of(StallReason::short_scoreboard);
   if (pipe_of(code.op_class) == busiest_pipe_)
     change.math = change.issue * pipe_cycles(view.machine(), code);
-  change.access = change.issue * access_cycles(code) * access_scale_;
-  if (to_device_memory(code))
-    change.memory = std::min(memory_.demand, change.issue * 32 * code.access_bytes * memory_scale_);
+  if (code.is_memory() && code.space != MemorySpace::constant)
+    change.access = change.issue * kSchedulersSharing * access_scale_;
   return change;
 }
 

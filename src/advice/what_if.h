@@ -52,6 +52,7 @@ class WhatIf {
   Change without(const KernelView& view, const FunctionPart& part, uint32_t instruction) const;
 
  private:
+  struct Tally;
   /// A unit that warps wait for.
   struct Unit {
     double demand = 0;     ///< service time for all of a warp's work, in samples
@@ -59,13 +60,16 @@ class WhatIf {
     double busy = 0;       ///< share of the time now
     double variation = 1;  ///< waits are this times those of a random server
   };
+  static Tally tally_of(const KernelView& view);
+  static void tally_accesses(const KernelView& view, Tally& tally);
+  void fit_memory(const KernelView& view, const Tally& tally);
   void fit(Unit& unit, std::optional<double> known_busy) const;
   double residence(const std::array<Unit, 4>& units, double delay, double warps) const;
 
   double total_ = 0, delay_ = 0, warps_ = 1;
   Unit issue_, math_, access_, memory_;
   int busiest_pipe_ = 0;
-  double access_scale_ = 0, memory_scale_ = 0;  ///< demand per cycle, per byte of an access
+  double access_scale_ = 0;  ///< demand per cycle of an access
 };
 
 /// The speedup of a change with its range: as little as `least` and as much as `most` of what it

@@ -40,6 +40,19 @@ TEST(Timeline, PartsAddUpToTheSpan) {
   EXPECT_EQ(t.copied_bytes, 100u);
 }
 
+TEST(Timeline, ThePauseBeforeTheFirstKernelIsNotTheProgramsHabit) {
+  GpuTimeline t =
+      timeline_of(measurement({operation(kCopy, 0, 100), operation(kKernel, 500100, 500200)}));
+  EXPECT_NEAR(t.span, 200e-6, 1e-12);
+}
+
+TEST(Timeline, GapsBesideACopyBelongToIt) {
+  GpuTimeline t = timeline_of(measurement(
+      {operation(kKernel, 0, 100), operation(kCopy, 150, 200), operation(kKernel, 290, 300)}));
+  EXPECT_NEAR(t.copy_gaps, 140e-6, 1e-12);
+  EXPECT_EQ(t.short_gaps + t.long_gaps, 0);
+}
+
 TEST(Timeline, OverlappingKernelsCountOnce) {
   GpuTimeline t = timeline_of(measurement(
       {operation(kKernel, 0, 100), operation(kKernel, 50, 80), operation(kKernel, 60, 120)}));
