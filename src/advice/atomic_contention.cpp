@@ -79,15 +79,17 @@ class AtomicContention : public Optimizer {
  private:
   static Hotspots stalls_of(const KernelView& view, const Match& match) {
     bool dominates = match.of_atomics > 0.3 * match.cycles;
+    bool shared = match.atomics.front().access->space == MemorySpace::shared;
     Hotspots hotspots;
     for (const FunctionPart& part : view.parts())
       for (const Blame& edge : part.function->blame) {
         bool own = std::any_of(match.atomics.begin(), match.atomics.end(), [&](const auto& cost) {
           return cost.part->function == part.function && cost.access->instruction == edge.producer;
         });
-        bool queue = edge.reason == StallReason::lg_throttle ||
-                     edge.reason == StallReason::mio_throttle ||
-                     edge.reason == StallReason::drain || edge.reason == StallReason::membar;
+        bool queue = shared ? edge.reason == StallReason::mio_throttle
+                            : edge.reason == StallReason::lg_throttle ||
+                                  edge.reason == StallReason::drain ||
+                                  edge.reason == StallReason::membar;
         if ((own && edge.kind != StallClass::arithmetic) || (queue && dominates))
           hotspots.add(view, part, edge);
       }
@@ -98,10 +100,21 @@ class AtomicContention : public Optimizer {
                           const Hotspots& hotspots) {
     constexpr double kGone = 0.9;  // one atomic for a warp or a block instead of one for a thread
     double share = match.cycles > 0 ? kGone * match.of_atomics / match.cycles : 0;
+    double throttled = 0, waits = 0, all_throttled = 0;
+    for (const AccessCost& cost : match.atomics) {
+      throttled += cost.throttled;
+      waits += cost.waits;
+    }
+    for (const FunctionPart& part : view.parts())
+      for (const StallCounts& samples : part.function->samples)
+        for (StallReason reason : {StallReason::lg_throttle, StallReason::mio_throttle})
+          all_throttled += part.fraction * double(samples.all[size_t(reason)]);
     Change change;
-    change.access = share * access_demand(view, model);
-    change.memory = share * memory_demand(view, model);
-    change.delay = kGone * hotspots.stalls();
+    // Where nobody waits for a place in the queue, fewer of them leave it no shorter.
+    if (all_throttled > 0)
+      change.access = share * access_demand(view, model) * throttled / all_throttled;
+    if (waits > 0) change.memory = share * memory_demand(view, model);
+    change.delay = kGone * std::max(0.0, hotspots.stalls() - throttled);
     return change;
   }
 
@@ -122,7 +135,7 @@ class AtomicContention : public Optimizer {
     finding.evidence.push_back({"atomic operations issued", worst.issued, "samples"});
     add_wait_evidence(worst, finding);
     WhatIf model(view);
-    finding.speedup = estimate(view, model, change_of(view, model, match, hotspots), 0.5, 1.1);
+    finding.speedup = estimate(view, model, change_of(view, model, match, hotspots), 0.4, 2.2);
     finding.title = "Threads wait for each other's atomic operations";
     finding.text = format(
         "%.0f%% of the kernel's samples wait for atomic operations or in the queue behind them. %s "

@@ -79,7 +79,7 @@ class BankConflicts : public Optimizer {
     change.access = conflicts.extra / conflicts.passes * access_demand(view, model);
     for (const AccessCost& cost : conflicts.accesses)
       change.delay +=
-          (cost.waits + cost.unread) * (1 - cost.access->ideal_passes / *cost.access->passes) / 2;
+          (cost.waits + cost.unread) * (1 - cost.access->ideal_passes / *cost.access->passes);
     return change;
   }
 
@@ -106,7 +106,7 @@ class BankConflicts : public Optimizer {
                                 conflicts.extra / conflicts.passes, "fraction"});
     add_wait_evidence(worst, finding);
     WhatIf model(view);
-    finding.speedup = estimate(view, model, change_of(view, model, conflicts), 0.7, 1.3);
+    finding.speedup = estimate(view, model, change_of(view, model, conflicts), 0.7, 1.5);
     finding.title = "Threads of a warp access the same bank of shared memory";
     finding.text = format(
         "Shared memory has 32 banks of 4 bytes that work side by side. Here the threads of a warp "

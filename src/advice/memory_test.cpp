@@ -141,7 +141,7 @@ AnalyzedFunction atomics(const std::string& address) {
     EXIT)");
   uint32_t red = uint32_t(f.instructions.size()) - 2;
   put(f, red, StallReason::selected, 500);
-  put(f, red, StallReason::lg_throttle, 8000, 8000);
+  put(f, red, StallReason::lg_throttle, 8000, 4000);
   put(f, 0, StallReason::selected, 1500);
   return f;
 }

@@ -75,6 +75,14 @@ class RegisterReuse : public Optimizer {
       for (const Blame& edge : part.function->blame) {
         bool own = edge.producer == edge.consumer;
         const Instruction& producer = part.function->instructions[edge.producer];
+        const Instruction& consumer = part.function->instructions[edge.consumer];
+        // A value that has to go away as soon as it is there is waited for earlier than its use.
+        bool spilled = !own && is_local_access(consumer) && consumer.is_store() &&
+                       !is_indexed(consumer) && edge.kind == StallClass::global_memory;
+        if (spilled) {
+          match.hotspots.add(view, part, edge);
+          continue;
+        }
         if (!is_local_access(producer)) continue;
         if (own ? edge.kind != StallClass::throttle : edge.kind == StallClass::arithmetic) continue;
         match.hotspots.add(view, part, edge);
@@ -132,7 +140,7 @@ class RegisterReuse : public Optimizer {
         {"local memory per thread", double(shape.local_memory_per_thread), "bytes"});
     if (!indexed) add_live_values(view, match.hottest, finding);
     WhatIf model(view);
-    finding.speedup = estimate(view, model, change_of(view, model, match), 0.7, 1.3);
+    finding.speedup = estimate(view, model, change_of(view, model, match), 0.7, 2);
     finding.title = indexed ? "Waiting for an array in local memory"
                             : "Waiting for registers that were spilled to local memory";
     double percent = 100 * hotspots.stalls() / view.total();

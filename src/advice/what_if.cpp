@@ -227,10 +227,10 @@ void WhatIf::fit(Unit& unit, std::optional<double> known_busy) const {
   unit.demand = unit.busy * total_ / warps_;
   unit.variation = 0;
   if (unit.demand <= 0 || warps_ <= 1.01) return;
-  double queue = (warps_ - 1) * unit.demand * (unit.demand + unit.wait) / total_;
+  double load = (warps_ - 1) * unit.demand / total_;
+  double queue = unit.demand * load / (1 - load);
   unit.variation = std::clamp(unit.wait / queue, 1e-6, 20.0);
-  double explained = unit.variation * queue;
-  unit.wait = std::min(unit.wait, explained);
+  unit.wait = std::min(unit.wait, unit.variation * queue);
 }
 
 /// Samples of a warp's work with these demands: the root of total = delay + sum of waits, where a
@@ -245,9 +245,9 @@ double WhatIf::residence(const std::array<Unit, 4>& units, double delay, double 
   auto excess = [&](double total) {
     double sum = delay;
     for (const Unit& unit : units) {
-      double load = unit.variation * (warps - 1) * unit.demand / total;
+      double load = (warps - 1) * unit.demand / total;
       if (load >= 1) return 1.0;
-      sum += unit.demand * load / (1 - load);
+      sum += unit.variation * unit.demand * load / (1 - load);
     }
     return sum - total;
   };
