@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "flow/slices.h"
 
 namespace fathom {
@@ -24,6 +25,42 @@ bool is_hideable(const Blame& edge) {
   }
 }
 
+namespace {
+
+/// What each copy of a loop's body does once more: memory accesses and floating-point arithmetic.
+bool is_body_work(const Instruction& instruction) {
+  switch (instruction.op_class) {
+    case OpClass::load:
+      return instruction.space != MemorySpace::constant;
+    case OpClass::store:
+    case OpClass::atomic:
+    case OpClass::fp16:
+    case OpClass::fp32:
+    case OpClass::fp64:
+    case OpClass::tensor:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// By lines and opcodes: a line was copied as often as the rarest of its opcodes occurs.
+uint32_t copies_of(const std::map<SourceLocation, std::map<std::string_view, uint32_t>>& lines) {
+  uint32_t copies = 1;
+  for (const auto& [at, opcodes] : lines) {
+    uint32_t fewest = UINT32_MAX;
+    bool loads = false;
+    for (const auto& [opcode, count] : opcodes) {
+      fewest = std::min(fewest, count);
+      loads = loads || starts_with(opcode, "LD");
+    }
+    if (loads) copies = std::max(copies, fewest);
+  }
+  return copies;
+}
+
+}  // namespace
+
 std::vector<LoopView> view_loops(const KernelView& view, const FunctionPart& part) {
   const AnalyzedFunction& function = *part.function;
   std::vector<LoopView> result(function.loops.loops.size());
@@ -32,7 +69,7 @@ std::vector<LoopView> view_loops(const KernelView& view, const FunctionPart& par
     loop.loop = l;
     uint32_t parent = function.loops.loops[l].parent;
     if (parent != kNoBlock) result[parent].innermost = false;
-    std::map<std::pair<SourceLocation, std::string>, uint32_t> loads;
+    std::map<SourceLocation, std::map<std::string_view, uint32_t>> lines;
     for (uint32_t block : function.loops.loops[l].blocks)
       for (uint32_t i = function.graph.blocks[block].first; i <= function.graph.blocks[block].last;
            ++i) {
@@ -40,11 +77,9 @@ std::vector<LoopView> view_loops(const KernelView& view, const FunctionPart& par
         ++loop.instructions;
         loop.active += part.fraction * double(function.samples[i].active());
         loop.has_barrier = loop.has_barrier || instruction.base_opcode() == "BAR";
-        if (instruction.is_load() && instruction.space != MemorySpace::constant) {
-          uint32_t copies = ++loads[{view.facts(part, i).at, instruction.opcode}];
-          loop.copies = std::max(loop.copies, copies);
-        }
+        if (is_body_work(instruction)) ++lines[view.facts(part, i).at][instruction.base_opcode()];
       }
+    loop.copies = copies_of(lines);
   }
   return result;
 }

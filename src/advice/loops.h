@@ -17,8 +17,7 @@ struct LoopView {
   uint32_t loop = 0;  ///< index in AnalyzedFunction::loops
   double active = 0;  ///< samples with an issue, nested loops included
   uint32_t instructions = 0;
-  uint32_t copies =
-      1;  ///< how often the compiler repeated the body: copies of the same load of the same line
+  uint32_t copies = 1;  ///< how often the compiler repeated the body
   bool has_barrier = false;
   bool innermost = true;
 };

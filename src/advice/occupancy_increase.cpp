@@ -39,7 +39,9 @@ class OccupancyIncrease : public Optimizer {
     if (group.waves < kFullWave) return {};
     WhatIf model(view);
     std::vector<Target> targets;
-    for (uint32_t blocks = group.occupancy.active_blocks + 1; blocks <= 32; ++blocks)
+    // Nobody halves what a block takes twice.
+    uint32_t most = 2 * group.occupancy.active_blocks;
+    for (uint32_t blocks = group.occupancy.active_blocks + 1; blocks <= most; ++blocks)
       if (auto target = reach(view, *device, group, model, blocks)) targets.push_back(*target);
     if (targets.empty()) return {};
     double best = 1;

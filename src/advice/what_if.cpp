@@ -118,21 +118,37 @@ struct WhatIf::Tally {
 };
 
 void WhatIf::tally_accesses(const KernelView& view, Tally& t) {
-  double stored = 0, needed_stored = 0;
-  for (const AccessCost& cost : access_costs(view)) {
+  // Loads of a block are under way together: who waits for one waits for all of them.
+  struct Burst {
+    double issued = 0, waits = 0;
+  };
+  std::map<std::pair<const AnalyzedFunction*, uint32_t>, Burst> bursts;
+  auto burst_of = [&](const AccessCost& cost) -> Burst& {
+    const AnalyzedFunction& function = *cost.part->function;
+    return bursts[{&function, function.graph.block_of[cost.access->instruction]}];
+  };
+  std::vector<AccessCost> costs = access_costs(view);
+  for (const AccessCost& cost : costs) {
     t.access += cost.issued * access_cycles(cost);
+    if (cost.access->space == MemorySpace::shared || cost.instruction().is_store()) continue;
+    burst_of(cost).waits += cost.waits;
+    burst_of(cost).issued = std::max(burst_of(cost).issued, cost.issued);
+  }
+  for (const auto& [block, burst] : bursts)
+    t.queue_wait += std::max(0.0, burst.waits - burst.issued * kIdleMemoryCycles);
+  double stored = 0;
+  for (const AccessCost& cost : costs) {
     if (cost.access->space == MemorySpace::shared) continue;
-    double each = cost.issued > 0 ? cost.waits / cost.issued : 0;
-    if (each > kIdleMemoryCycles) t.queue_wait += cost.waits - cost.issued * kIdleMemoryCycles;
     double bytes = cost.issued * cost.sectors * kSectorBytes;
     double needed = cost.issued * cost.needed_sectors * kSectorBytes;
+    const Burst& burst = burst_of(cost);
     if (cost.instruction().is_store())
-      stored += bytes, needed_stored += needed;
-    else if (each > kL2Cycles || cost.sectors < cost.access->sectors.value_or(0))
+      stored += needed;  // parts of sectors meet in L2
+    else if (burst.waits > burst.issued * kL2Cycles)
       t.bytes += bytes, t.needed_bytes += needed;
   }
   // Where no load comes from device memory, what is stored probably stays in L2 as well.
-  if (t.bytes > 0) t.bytes += stored, t.needed_bytes += needed_stored;
+  if (t.bytes > 0) t.bytes += stored, t.needed_bytes += stored;
 }
 
 WhatIf::Tally WhatIf::tally_of(const KernelView& view) {
