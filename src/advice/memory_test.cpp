@@ -215,7 +215,7 @@ AnalyzedFunction products(int sums, const std::string& opcode) {
     put(f, i, StallReason::selected, 300);
     put(f, i, StallReason::math_pipe_throttle, 300);
   }
-  put(f, 1, StallReason::selected, 300);
+  put(f, 1, StallReason::selected, 30);
   return f;
 }
 

@@ -7,8 +7,8 @@
 #include "advice/optimizer.h"
 #include "advice/what_if.h"
 #include "attribution/operand_text.h"
+#include "attribution/register_queries.h"
 #include "base/text.h"
-#include "flow/liveness.h"
 
 namespace fathom {
 namespace {
@@ -45,14 +45,14 @@ struct Life {
 
 /// The longest lives in code order of values that are needed at `at`.
 std::vector<Life> longest_lives(const AnalyzedFunction& function, uint32_t at,
-                                const RegisterSet& live) {
+                                const std::vector<uint32_t>& live) {
   std::vector<Life> lives;
   const auto& code = function.instructions;
   auto names = [](const std::vector<Register>& list, Register reg) {
     return std::binary_search(list.begin(), list.end(), reg);
   };
-  for (uint32_t r = 2; r < live.size(); ++r) {
-    if (!live[r]) continue;
+  for (uint32_t r : live) {
+    if (r < 2) continue;  // R1 is the stack pointer
     Register reg{RegisterFile::general, uint8_t(r)};
     Life life{at, at};
     while (life.defined > 0 && !names(code[life.defined].defs, reg)) --life.defined;
@@ -109,10 +109,9 @@ class RegisterReuse : public Optimizer {
   /// Which values take the registers at the hottest spill.
   static void add_live_values(const KernelView& view, const Hottest& at, Finding& finding) {
     const AnalyzedFunction& function = *at.part->function;
-    Liveness liveness(function.instructions, function.graph);
-    RegisterSet live = liveness.before(at.instruction);
+    std::vector<uint32_t> live = live_registers(function, at.instruction);
     finding.evidence.push_back(
-        {"registers in use at the hottest spill", double(live.count()), "registers"});
+        {"registers in use at the hottest spill", double(live.size()), "registers"});
     std::set<SourceLocation> named;
     for (const Life& life : longest_lives(function, at.instruction, live)) {
       if (named.size() == 4) break;
