@@ -94,7 +94,8 @@ class Divergence : public Optimizer {
         double both = fork.taken + fork.fallen - 1;
         if (!fork.two_sided || both < kDivergent) continue;
         // Of the time in the sides, the part of warps that ran both of them and need only one.
-        double saved = part.fraction * fork.side_samples * std::min(both, 1.0) / (1 + both);
+        both = std::min(both, 1.0);
+        double saved = part.fraction * fork.side_samples * both / (1 + both);
         change += model.less_work(saved / std::max(1.0, view.total()));
         hotspots.add_own(view, part, fork.branch, fork.side_samples);
         if (saved > heaviest) heaviest = saved, worst = fork;

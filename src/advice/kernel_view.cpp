@@ -82,6 +82,16 @@ std::string KernelView::quote(const SourceLocation& at) const {
   return "";
 }
 
+namespace {
+
+/// Without the target of a jump: an offset says nothing to a reader.
+std::string text_of(const Instruction& instruction) {
+  if (instruction.flow == Flow::next || instruction.flow == Flow::exit) return instruction.text;
+  return instruction.text.substr(0, instruction.text.find(instruction.opcode)) + instruction.opcode;
+}
+
+}  // namespace
+
 Hotspots::Spot& Hotspots::spot(const KernelView& view, const FunctionPart& part, uint32_t cause,
                                uint32_t wait) {
   const InstructionFacts& from = view.facts(part, cause);
@@ -103,11 +113,11 @@ void Hotspots::add(const KernelView& view, const FunctionPart& part, const Blame
   if (stalls <= at.heaviest) return;
   at.heaviest = stalls;
   at.distance = edge.distance;
-  at.cause_text = part.function->instructions[edge.producer].text;
-  at.wait_text = part.function->instructions[edge.consumer].text;
+  at.cause_text = text_of(part.function->instructions[edge.producer]);
+  at.wait_text = text_of(part.function->instructions[edge.consumer]);
   at.chain.clear();
   for (uint32_t behind : chain_behind(*part.function, edge.producer, edge.stalls))
-    at.chain.push_back({part.function->instructions[behind].text, view.facts(part, behind).at});
+    at.chain.push_back({text_of(part.function->instructions[behind]), view.facts(part, behind).at});
 }
 
 void Hotspots::add_own(const KernelView& view, const FunctionPart& part, uint32_t instruction,

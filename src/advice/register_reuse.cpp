@@ -64,6 +64,9 @@ std::vector<Life> longest_lives(const AnalyzedFunction& function, uint32_t at,
   return lives;
 }
 
+/// Who waits longer than this for each execution waits for device memory.
+constexpr double kDeviceMemoryCycles = 700;
+
 class RegisterReuse : public Optimizer {
  public:
   std::string_view kind() const override { return "register-reuse"; }
@@ -103,6 +106,32 @@ class RegisterReuse : public Optimizer {
       for (uint32_t i = 0; i < part.function->instructions.size(); ++i)
         if (is_local_access(part.function->instructions[i])) change += model.without(view, part, i);
     change.delay = match.hotspots.stalls();
+    change += behind_local_accesses(view, match.hotspots.stalls());
+    return change;
+  }
+
+  /// Local accesses stand in the same queue and cache as others, whose waiting they make longer by
+  /// their share of the requests. Loads that wait for device memory do not wait for them.
+  static Change behind_local_accesses(const KernelView& view, double matched) {
+    double local = 0, all = 0, waits = 0;
+    for (const FunctionPart& part : view.parts()) {
+      const auto& code = part.function->instructions;
+      for (uint32_t i = 0; i < code.size(); ++i) {
+        if (!code[i].is_memory() || code[i].space == MemorySpace::constant ||
+            code[i].space == MemorySpace::shared)
+          continue;
+        double requests = part.fraction * double(part.function->samples[i].issued()) *
+                          std::max(1.0, code[i].access_bytes / 4.0);
+        all += requests;
+        if (code[i].space == MemorySpace::local) local += requests;
+      }
+      for (const Blame& edge : part.function->blame)
+        if (edge.kind == StallClass::global_memory && !is_local_access(code[edge.producer]) &&
+            wait_per_execution(part, edge.producer).value_or(0) < kDeviceMemoryCycles)
+          waits += part.fraction * edge.stalls;
+    }
+    Change change;
+    if (all > 0) change.delay = std::min(waits * local / all, view.total() - matched);
     return change;
   }
 

@@ -4,6 +4,7 @@
 //   double precision that a float expression fell into (a double constant),
 //   other conversions and special functions.
 
+#include <algorithm>
 #include <array>
 #include <set>
 
@@ -30,10 +31,15 @@ bool narrows_double(const Instruction& i) {
   return i.op_class == OpClass::conversion && starts_with(i.opcode, "F2F.F32.F64");
 }
 
+bool has_immediate(const Instruction& i) {
+  return i.text.find(" 0x") != std::string::npos;
+}
+
 /// What the instructions of one source line of one function are.
 struct LineShape {
   bool reciprocal = false, integer_to_float = false /* rounded up */, float_to_integer = false;
   bool widens = false, narrows = false, doubles = false;
+  bool high_product = false, correction = false;
 
   void add(const Instruction& i) {
     reciprocal = reciprocal || (i.op_class == OpClass::special && has_modifier(i, "RCP"));
@@ -42,10 +48,15 @@ struct LineShape {
     widens = widens || widens_float(i);
     narrows = narrows || narrows_double(i);
     doubles = doubles || i.op_class == OpClass::fp64;
+    high_product = high_product || (starts_with(i.opcode, "IMAD.HI") && !has_immediate(i));
+    correction = correction || starts_with(i.opcode, "ISETP.GE");
   }
   /// The compiler divides integers through the reciprocal of the divisor as a float.
-  Shape shape() const {
-    if (reciprocal && integer_to_float && float_to_integer) return Shape::integer_division;
+  bool makes_reciprocal() const { return reciprocal && integer_to_float && float_to_integer; }
+  /// It makes the reciprocal of a divisor once, where several lines divide by it.
+  bool divides_again() const { return high_product && correction; }
+  Shape shape(bool any_reciprocal) const {
+    if (makes_reciprocal() || (any_reciprocal && divides_again())) return Shape::integer_division;
     if ((widens || narrows) && doubles) return Shape::accidental_double;
     return Shape::other;
   }
@@ -120,10 +131,13 @@ class StrengthReduction : public Optimizer {
     std::map<SourceLocation, MathLine> math = math_lines(view, part);
     for (uint32_t i = 0; i < instructions.size(); ++i)
       lines[view.facts(part, i).at].add(instructions[i]);
+    bool any_reciprocal = std::any_of(lines.begin(), lines.end(), [](const auto& line) {
+      return line.second.makes_reciprocal();
+    });
     std::array<Affected, 3> changes;
     for (uint32_t i = 0; i < instructions.size(); ++i) {
       const Instruction& instruction = instructions[i];
-      Shape shape = lines[view.facts(part, i).at].shape();
+      Shape shape = lines[view.facts(part, i).at].shape(any_reciprocal);
       Affected& change = changes[size_t(shape)];
       switch (shape) {
         case Shape::integer_division:

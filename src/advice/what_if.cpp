@@ -86,6 +86,7 @@ constexpr double kMostBusy = 0.97;
 constexpr double kImplausible = 1.05;
 /// A unit that is less busy hardly has a queue.
 constexpr double kQueues = 0.5;
+constexpr double kNoQueue = 0.02;
 
 /// How busy a unit is at which a random server makes each of `warps` wait for this share of its
 /// time: the model's own equation solved for it.
@@ -162,7 +163,9 @@ WhatIf::Tally WhatIf::tally_of(const KernelView& view) {
       t.issued += issued;
       t.not_selected += of(StallReason::not_selected) + of(StallReason::dispatch_stall);
       t.math_wait += of(StallReason::math_pipe_throttle);
-      for (StallReason reason : kAccessReasons) t.access_wait += of(reason);
+      // Slow arithmetic goes through the same queue as shared memory.
+      bool slow = pipe_of(instruction.op_class) == kSlow;
+      for (StallReason reason : kAccessReasons) (slow ? t.math_wait : t.access_wait) += of(reason);
       t.pipes[pipe_of(instruction.op_class)] += issued * pipe_cycles(view.machine(), instruction);
       if (instruction.space == MemorySpace::local && instruction.is_memory())
         t.access += issued * kSchedulersSharing * std::max(1.0, instruction.access_bytes / 4.0);
@@ -219,6 +222,10 @@ void WhatIf::fit_memory(const KernelView& view, const Tally& t) {
   if (by_bytes > kImplausible)
     by_bytes = bandwidth_used(view, t.needed_bytes, multiprocessors).value_or(0);
   if (by_bytes > kImplausible) by_bytes = 0;
+  double queue = t.queue_wait / total_;
+  // Where nothing queues, sectors that neighbours share were counted several times.
+  if (queue < kNoQueue) by_bytes = std::min(by_bytes, kQueues);
+  if (by_bytes >= kQueues) by_bytes = std::max(by_bytes, busy_from_wait(queue, warps_));
   double by_width =
       std::max(warps_ * t.access / total_, busy_from_wait(t.access_wait / total_, warps_));
   access_.wait = t.access_wait;
@@ -227,26 +234,20 @@ void WhatIf::fit_memory(const KernelView& view, const Tally& t) {
   else if (by_width >= kQueues)
     access_.wait += t.queue_wait;
   fit(access_, by_width);
-  fit(memory_, by_bytes);
-  if (getenv("DBG"))
-    fprintf(stderr,
-            "%s W=%.2f issue %.2f math %.2f access %.2f (cyc %.2f w %.2f) memory %.2f (w %.2f "
-            "queue %.2f)\n",
-            view.kernel().name.substr(0, 30).c_str(), warps_, issue_.busy, math_.busy, by_width,
-            warps_ * t.access / total_, t.access_wait / total_, by_bytes, memory_.wait / total_,
-            t.queue_wait / total_);
+  fit(memory_, by_bytes, 1);  // waiting for data does not tell the queue in it
+  if (getenv("DBG")) fprintf(stderr, "%s W=%.2f issue %.2f math %.2f access %.2f (cyc %.2f w %.2f) memory %.2f (w %.2f queue %.2f)\n", view.kernel().name.substr(0,30).c_str(), warps_, issue_.busy, math_.busy, by_width, warps_ * t.access / total_, t.access_wait/total_, by_bytes, memory_.wait/total_, t.queue_wait/total_);
 }
 
 /// The equation of `residence` at the present time, solved for the demand or the variation.
-void WhatIf::fit(Unit& unit, std::optional<double> known_busy) const {
+void WhatIf::fit(Unit& unit, std::optional<double> known_busy, double least_variation) const {
   unit.busy = std::clamp(known_busy.value_or(0), 0.0, kMostBusy);
   unit.demand = unit.busy * total_ / warps_;
   unit.variation = 0;
   if (unit.demand <= 0 || warps_ <= 1.01) return;
   double load = (warps_ - 1) * unit.demand / total_;
   double queue = unit.demand * load / (1 - load);
-  unit.variation = std::clamp(unit.wait / queue, 1e-6, 20.0);
-  unit.wait = std::min(unit.wait, unit.variation * queue);
+  unit.variation = std::clamp(unit.wait / queue, least_variation, 20.0);
+  unit.wait = unit.variation * queue;
 }
 
 /// Samples of a warp's work with these demands: the root of total = delay + sum of waits, where a

@@ -67,7 +67,7 @@ class WhatIf {
   static Tally tally_of(const KernelView& view);
   static void tally_accesses(const KernelView& view, Tally& tally);
   void fit_memory(const KernelView& view, const Tally& tally);
-  void fit(Unit& unit, std::optional<double> known_busy) const;
+  void fit(Unit& unit, std::optional<double> known_busy, double least_variation = 1e-6) const;
   double residence(const std::array<Unit, 4>& units, double delay, double warps) const;
 
   double total_ = 0, delay_ = 0, warps_ = 1;
