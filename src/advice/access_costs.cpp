@@ -89,7 +89,8 @@ std::vector<AccessCost> access_costs(const KernelView& view) {
       cost.unread = part.fraction * unread[access.instruction];
       if (cost.issued + cost.waits + cost.unread + cost.throttled == 0) continue;
       if (access.space != MemorySpace::shared) {
-        cost.sectors = access.sectors.value_or(kLanesOfWarp / 2.0);
+        // How far a gather spreads is not known; neighbours often find each other's sectors.
+        cost.sectors = access.sectors.value_or(2 * access.ideal_sectors);
         cost.needed_sectors = std::min(cost.sectors, access.ideal_sectors);
       }
       costs.push_back(cost);

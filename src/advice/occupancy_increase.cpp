@@ -23,6 +23,8 @@ struct Target {
 constexpr double kNearlyBest = 0.97;
 
 constexpr double kFullWave = 0.95;
+/// With fewer registers a thread keeps fewer loads under way and recomputes or spills.
+constexpr double kWithFewerRegisters = 0.6;
 
 class OccupancyIncrease : public Optimizer {
  public:
@@ -73,8 +75,10 @@ class OccupancyIncrease : public Optimizer {
     }
     target.occupancy = occupancy_of(limits, shape);
     if (target.occupancy.active_blocks != blocks) return std::nullopt;
-    target.change.warps =
+    double more =
         double(target.occupancy.active_warps) / std::max(1u, group.occupancy.active_warps);
+    bool registers = group.occupancy.limit == OccupancyLimit::registers;
+    target.change.warps = registers ? 1 + kWithFewerRegisters * (more - 1) : more;
     target.speedup = model.speedup(target.change);
     return target;
   }

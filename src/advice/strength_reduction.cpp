@@ -101,6 +101,10 @@ struct Match {
 /// depending on what the waiting hid before.
 constexpr double kDivisionKept = 0.25;
 
+/// Of double operations between conversions the compiler fuses this part with others, once all is
+/// float.
+constexpr double kFusedInFloat = 1.0 / 3;
+
 class StrengthReduction : public Optimizer {
  public:
   std::string_view kind() const override { return "strength-reduction"; }
@@ -173,6 +177,13 @@ class StrengthReduction : public Optimizer {
       own.delay = 0;
       match.change += own;
     }
+    if (shape == Shape::accidental_double)
+      for (uint32_t i : change.cheaper) {
+        Change own = model.without(view, part, i);
+        match.change.math += own.math / 2;
+        match.change.issue += own.issue * kFusedInFloat;
+        match.removed += own.issue * kFusedInFloat;
+      }
     for (const Blame& edge : part.function->blame) {
       if (edge.kind != StallClass::arithmetic && edge.kind != StallClass::throttle) continue;
       bool gone = change.gone.count(edge.producer), cheaper = change.cheaper.count(edge.producer);

@@ -73,7 +73,7 @@ class WhatIf {
   double total_ = 0, delay_ = 0, warps_ = 1;
   Unit issue_, math_, access_, memory_;
   int busiest_pipe_ = 0;
-  double access_scale_ = 0;  ///< demand per cycle of an access
+  double access_scale_ = 0, memory_scale_ = 0;  ///< demand per cycle and per byte of an access
 };
 
 /// The speedup of a change with its range: as little as `least` and as much as `most` of what it
