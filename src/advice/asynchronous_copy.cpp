@@ -95,7 +95,7 @@ class AsynchronousCopy : public Optimizer {
     finding.evidence.push_back({"samples that other work can hide", match.hidden, "samples"});
     Change change;
     change.delay = match.hidden;
-    finding.speedup = estimate(view, WhatIf(view), change, 0.3, 1.8);
+    finding.speedup = estimate(view, view.model(), change, 0.3, 1.8);
     finding.title = "Tiles reach shared memory through registers";
     finding.text = format(
         "%.0f%% of the kernel's samples wait for loads from global memory whose values are only "

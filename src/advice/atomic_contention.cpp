@@ -134,7 +134,7 @@ class AtomicContention : public Optimizer {
     finding.evidence = sample_evidence(view, hotspots.stalls());
     finding.evidence.push_back({"atomic operations issued", worst.issued, "samples"});
     add_wait_evidence(worst, finding);
-    WhatIf model(view);
+    const WhatIf& model = view.model();
     finding.speedup = estimate(view, model, change_of(view, model, match, hotspots), 0.4, 2.2);
     finding.title = "Threads wait for each other's atomic operations";
     finding.text = format(

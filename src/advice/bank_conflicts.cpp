@@ -105,7 +105,7 @@ class BankConflicts : public Optimizer {
     finding.evidence.push_back({"superfluous passes of the load/store unit",
                                 conflicts.extra / conflicts.passes, "fraction"});
     add_wait_evidence(worst, finding);
-    WhatIf model(view);
+    const WhatIf& model = view.model();
     finding.speedup = estimate(view, model, change_of(view, model, conflicts), 0.7, 1.5);
     finding.title = "Threads of a warp access the same bank of shared memory";
     finding.text = format(

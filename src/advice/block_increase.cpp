@@ -65,7 +65,7 @@ class BlockIncrease : public Optimizer {
     Change change;
     change.warps = blocks / multiprocessors;
     change.multiprocessors = multiprocessors / blocks;
-    finding.speedup = estimate(view, WhatIf(view), change, 0.75, 1.05);
+    finding.speedup = estimate(view, view.model(), change, 0.75, 1.05);
     finding.title = format("Too few blocks: %.0f of %.0f multiprocessors are idle",
                            multiprocessors - blocks, multiprocessors);
     finding.text = format(

@@ -84,7 +84,7 @@ class Divergence : public Optimizer {
   std::string_view kind() const override { return "divergence"; }
 
   std::vector<Finding> match(const KernelView& view) const override {
-    WhatIf model(view);
+    const WhatIf& model = view.model();
     Hotspots hotspots;
     Change change;
     double heaviest = 0;
@@ -136,7 +136,7 @@ class BranchElimination : public Optimizer {
   std::string_view kind() const override { return "branch-elimination"; }
 
   std::vector<Finding> match(const KernelView& view) const override {
-    WhatIf model(view);
+    const WhatIf& model = view.model();
     Hotspots hotspots;
     Change change;
     bool runs = false;

@@ -139,7 +139,8 @@ class CoalescedAccess : public Optimizer {
                           const Coalescing& coalescing) {
     Change change;
     change.access = coalescing.access_excess * access_demand(view, model);
-    change.memory = coalescing.memory_excess * memory_demand(view, model);
+    if (!model.sectors_reused())
+      change.memory = coalescing.memory_excess * memory_demand(view, model);
     // Queues shrink faster than what goes through them.
     double kept = 1 - coalescing.access_excess;
     for (const AccessCost& cost : coalescing.spread)
@@ -166,7 +167,7 @@ class CoalescedAccess : public Optimizer {
     finding.evidence.push_back(
         {"superfluous work of the load/store unit", coalescing.access_excess, "fraction"});
     add_wait_evidence(worst, finding);
-    WhatIf model(view);
+    const WhatIf& model = view.model();
     finding.speedup = estimate(view, model, change_of(view, model, coalescing), 0.75, 1.2);
     finding.title = "Threads of a warp access memory far apart";
     finding.text = format(

@@ -85,7 +85,7 @@ class CodeReordering : public Optimizer {
     finding.evidence.push_back({"samples that other work can hide", hidden, "samples"});
     Change change;
     change.delay = hidden;
-    finding.speedup = estimate(view, WhatIf(view), change, 0.5, 1.15);
+    finding.speedup = estimate(view, view.model(), change, 0.5, 1.15);
     finding.title = "Values are used too soon after they were asked for";
     finding.text = format(
         "%.0f%% of the kernel's samples wait, with nothing else to do, for data that was requested "

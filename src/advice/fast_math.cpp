@@ -19,7 +19,7 @@ class FastMath : public Optimizer {
   std::string_view kind() const override { return "fast-math"; }
 
   std::vector<Finding> match(const KernelView& view) const override {
-    WhatIf model(view);
+    const WhatIf& model = view.model();
     Hotspots hotspots;
     Change change;
     std::map<std::string, double> functions;  // samples on lines that call them

@@ -32,7 +32,7 @@ class FunctionInlining : public Optimizer {
       if (&part != &view.parts().front()) match_callee(view, part, hotspots);
     }
     if (hotspots.empty()) return {};
-    WhatIf model(view);
+    const WhatIf& model = view.model();
     Change change;
     for (const FunctionPart& part : view.parts()) change += saved(view, model, part);
     return {describe(view, model, hotspots, change)};

@@ -72,7 +72,7 @@ class FunctionSplit : public Optimizer {
     finding.evidence.push_back({"code that has samples", bytes, "bytes"});
     Change change;
     change.delay = kFetched * hotspots.stalls();
-    finding.speedup = estimate(view, WhatIf(view), change, 0.1, 2);
+    finding.speedup = estimate(view, view.model(), change, 0.1, 2);
     double percent = 100 * hotspots.stalls() / view.total();
     finding.title = "Warps wait for their instructions";
     if (is_short) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "advice/what_if.h"
 #include "attribution/chains.h"
 #include "base/text.h"
 
@@ -17,6 +18,11 @@ KernelView::KernelView(const Attribution& attribution, uint32_t kernel)
     active_ += share.fraction * double(counts.active());
     issued_ += share.fraction * double(counts.issued());
   }
+}
+
+const WhatIf& KernelView::model() const {
+  if (!model_) model_ = std::make_shared<const WhatIf>(*this);
+  return *model_;
 }
 
 const DeviceFacts* KernelView::device() const {

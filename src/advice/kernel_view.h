@@ -16,6 +16,8 @@ struct FunctionPart {
   double fraction = 1;  ///< of the function's samples
 };
 
+class WhatIf;
+
 /// One kernel as an optimizer sees it. All sample numbers are those of this kernel.
 class KernelView {
  public:
@@ -44,6 +46,8 @@ class KernelView {
   /// How the part's memory accesses spread over a warp, for the blocks of the main group. Read
   /// once.
   const std::vector<LaneAccess>& accesses(const FunctionPart& part) const;
+  /// The queueing model of the kernel as it was measured. Fitted once.
+  const WhatIf& model() const;
   /// The source line quoted, without leading blanks; empty if the source is not there.
   std::string quote(const SourceLocation& at) const;
 
@@ -53,6 +57,7 @@ class KernelView {
   std::vector<FunctionPart> parts_;
   double total_ = 0, active_ = 0, issued_ = 0;
   mutable std::map<const AnalyzedFunction*, std::vector<LaneAccess>> accesses_;
+  mutable std::shared_ptr<const WhatIf> model_;
 };
 
 /// Code that the compiler or the toolkit's headers put between the launch of `kernel` and the

@@ -69,7 +69,7 @@ class LoopUnrolling : public Optimizer {
     // The paper's bound (equation 5) is what rearranging the present body can hide. Unrolling also
     // overlaps the latencies of the iterations with each other, so that one of `factor` remains.
     double total = view.total();
-    WhatIf model(view);
+    const WhatIf& model = view.model();
     Change change = loop_overhead(view, model, part, loop.loop);
     change.delay += matched.latency();
     finding.speedup = estimate(view, model, change.scaled(grouped * (1 - 1.0 / factor)), 0.6, 1.1);

@@ -39,7 +39,7 @@ class OccupancyIncrease : public Optimizer {
     // Without a further wave of blocks there is nothing to fill the room with, unless the grid was
     // made to fit the room.
     if (group.waves < kFullWave) return {};
-    WhatIf model(view);
+    const WhatIf& model = view.model();
     std::vector<Target> targets;
     // Nobody halves what a block takes twice.
     uint32_t most = 2 * group.occupancy.active_blocks;

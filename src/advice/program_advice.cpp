@@ -19,8 +19,6 @@ constexpr double kLeastSpan = 1e-3;
 constexpr double kGapInGraph = 0.1e-6;
 /// Recording makes a launch this many times as long (docs/performance.md, tiny launches).
 constexpr double kRecordingFactor = 1.9;
-/// Part of the time that a graph may save beyond the gaps: kernels of one begin a little early.
-constexpr double kUnsure = 0.05;
 
 std::string subject_of(const Profile& profile) {
   std::string command = profile.run.command;
@@ -84,8 +82,8 @@ void add_launches(const Profile& profile, const GpuTimeline& timeline,
   plain.short_gaps = timeline.short_gaps / kRecordingFactor;
   plain.span = timeline.span - timeline.short_gaps + plain.short_gaps;
   double saved = std::max(0.0, plain.short_gaps - double(timeline.gaps) * kGapInGraph);
-  Finding finding = finding_of(profile, plain, "launch-overhead", 0.7 * saved, saved,
-                               saved + kUnsure * plain.span);
+  Finding finding =
+      finding_of(profile, plain, "launch-overhead", 0.7 * saved, saved, saved + timeline.long_gaps);
   finding.fix = "cuda-graph";
   finding.location = heaviest_caller(profile, "GKER");
   finding.evidence.push_back({"kernels", double(timeline.launches), "launches"});

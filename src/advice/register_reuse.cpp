@@ -167,7 +167,7 @@ class RegisterReuse : public Optimizer {
     finding.evidence.push_back(
         {"local memory per thread", double(shape.local_memory_per_thread), "bytes"});
     if (!indexed) add_live_values(view, match.hottest, finding);
-    WhatIf model(view);
+    const WhatIf& model = view.model();
     finding.speedup = estimate(view, model, change_of(view, model, match), 0.7, 2);
     finding.title = indexed ? "Waiting for an array in local memory"
                             : "Waiting for registers that were spilled to local memory";

@@ -111,7 +111,7 @@ class StrengthReduction : public Optimizer {
 
   std::vector<Finding> match(const KernelView& view) const override {
     std::array<Match, 3> matches;
-    WhatIf model(view);
+    const WhatIf& model = view.model();
     for (const FunctionPart& part : view.parts()) {
       if (is_division_routine(part.function->mangled)) {
         match_routine(view, part, matches[size_t(Shape::integer_division)]);

@@ -26,17 +26,17 @@ class TailEffect : public Optimizer {
     double blocks = double(group.shape.blocks()), units = device->multiprocessors;
     double slots = group.occupancy.active_blocks * units;
     if (slots == 0 || units == 0 || blocks <= units || group.waves > kMostWaves) return {};
-    WhatIf model(view);
+    const WhatIf& model = view.model();
     double full = std::floor(blocks / slots), rest = blocks - full * slots;
     if (rest == 0) return {};
     // The fullest multiprocessor decides when the last wave ends. Fewer warps there hinder each
     // other less: the last wave is shorter than the others.
     double most = std::ceil(rest / units);
     double last = block_time(model, most / group.occupancy.active_blocks);
-    double spread = rest / units;  // if the rest were spread evenly
-    double ideal = full + spread / group.occupancy.active_blocks *
-                              throughput_time(model, spread / group.occupancy.active_blocks);
-    double gain = (full + last) / std::max(ideal, 1e-9);
+    // All places full all the time; or, if there is no full wave, the blocks spread evenly.
+    double ideal =
+        full > 0 ? blocks / slots : block_time(model, rest / units / group.occupancy.active_blocks);
+    double gain = (full + last) / ideal;
     if (gain < 1.02) return {};
     return {describe(view, group, full, rest, slots, gain)};
   }
@@ -47,11 +47,6 @@ class TailEffect : public Optimizer {
     Change change;
     change.warps = warps;
     return warps / std::max(1e-9, model.speedup(change));
-  }
-  static double throughput_time(const WhatIf& model, double warps) {
-    Change change;
-    change.warps = warps;
-    return 1 / std::max(1e-9, model.speedup(change));
   }
 
   static Finding describe(const KernelView& view, const LaunchGroup& group, double full,
@@ -66,7 +61,7 @@ class TailEffect : public Optimizer {
                         {"blocks in the last wave", rest, "blocks"}};
     // Blocks that end at different times fill the gap already.
     if (view.total() >= kFewestSamples)
-      finding.speedup = SpeedupRange{1 + 0.3 * (gain - 1), gain, 1 + 1.4 * (gain - 1)};
+      finding.speedup = SpeedupRange{1 + 0.3 * (gain - 1), gain, 1 + 1.1 * (gain - 1)};
     finding.title =
         format("The last of %.0f waves of blocks is %.0f%% full", full + 1, 100 * rest / slots);
     finding.text = format(

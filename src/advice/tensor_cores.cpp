@@ -112,7 +112,7 @@ class TensorCores : public Optimizer {
   static void describe(const KernelView& view, const FunctionPart& part, const LoopView& loop,
                        const Products& products, std::vector<Finding>& findings) {
     const AnalyzedFunction& function = *part.function;
-    WhatIf model(view);
+    const WhatIf& model = view.model();
     Change change;
     Hotspots hotspots;
     for (uint32_t block : function.loops.loops[loop.loop].blocks)

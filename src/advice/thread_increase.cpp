@@ -70,7 +70,7 @@ class ThreadIncrease : public Optimizer {
                         {"chance that a sampled warp issues", p.issue_ratio, "fraction"}};
     Change change;
     change.warps = p.new_warps / p.warps;
-    finding.speedup = estimate(view, WhatIf(view), change, 0.7, 1.1);
+    finding.speedup = estimate(view, view.model(), change, 0.7, 1.1);
     finding.title = format("Small blocks: at most %u of %u warps can be resident",
                            group.occupancy.active_warps, group.occupancy.available_warps);
     finding.text = format(

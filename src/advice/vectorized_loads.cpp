@@ -88,7 +88,7 @@ class VectorizedLoads : public Optimizer {
 
   std::vector<Finding> match(const KernelView& view) const override {
     Coalescing coalescing = coalescing_of(view);
-    WhatIf model(view);
+    const WhatIf& model = view.model();
     Match adjacent = match_adjacent(view, model, coalescing);
     if (!adjacent.hotspots.empty()) return {describe_adjacent(view, model, adjacent)};
     if (coalescing.access_excess >= kSpreadDominates || !is_limited(view, model)) return {};

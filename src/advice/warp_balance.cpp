@@ -46,7 +46,7 @@ class WarpBalance : public Optimizer {
     finding.evidence = sample_evidence(view, hotspots.stalls());
     Change change;
     change.delay = hotspots.stalls();
-    finding.speedup = estimate(view, WhatIf(view), change, 0.75, 1.03);
+    finding.speedup = estimate(view, view.model(), change, 0.75, 1.03);
     finding.title = "Warps wait for each other at a barrier";
     finding.text = format(
         "%.0f%% of the kernel's samples are warps that have reached a block-wide barrier and wait "

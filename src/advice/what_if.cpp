@@ -222,8 +222,8 @@ void WhatIf::fit_memory(const KernelView& view, const Tally& t) {
     multiprocessors = std::min(multiprocessors, double(view.main_group().shape.blocks()));
   // More than device memory can deliver comes out of L2, or its sectors were used several times.
   double by_bytes = bandwidth_used(view, t.bytes, multiprocessors).value_or(0);
-  if (by_bytes > kImplausible)
-    by_bytes = bandwidth_used(view, t.needed_bytes, multiprocessors).value_or(0);
+  sectors_reused_ = by_bytes > kImplausible;
+  if (sectors_reused_) by_bytes = bandwidth_used(view, t.needed_bytes, multiprocessors).value_or(0);
   if (by_bytes > kImplausible) by_bytes = 0;
   double queue = t.queue_wait / total_;
   // Where nothing queues, sectors that neighbours share were counted several times.
@@ -232,19 +232,12 @@ void WhatIf::fit_memory(const KernelView& view, const Tally& t) {
   double by_width =
       std::max(warps_ * t.access / total_, busy_from_wait(t.access_wait / total_, warps_));
   access_.wait = t.access_wait;
-  if (by_bytes >= kHasQueue)
+  if (by_bytes >= kHasQueue && by_bytes >= by_width)
     memory_.wait = t.queue_wait;
   else if (by_width >= kQueues)
     access_.wait += t.queue_wait;
   fit(access_, by_width);
   fit(memory_, by_bytes, 1);  // waiting for data does not tell the queue in it
-  if (getenv("DBG"))
-    fprintf(stderr,
-            "%s W=%.2f issue %.2f math %.2f access %.2f (cyc %.2f w %.2f) memory %.2f (w %.2f "
-            "queue %.2f)\n",
-            view.kernel().name.substr(0, 30).c_str(), warps_, issue_.busy, math_.busy, by_width,
-            warps_ * t.access / total_, t.access_wait / total_, by_bytes, memory_.wait / total_,
-            t.queue_wait / total_);
 }
 
 /// The equation of `residence` at the present time, solved for the demand or the variation.

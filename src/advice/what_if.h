@@ -50,6 +50,10 @@ class WhatIf {
   double access_busy() const { return access_.busy; }
   double memory_busy() const { return memory_.busy; }
 
+  /// More sectors are requested than device memory could deliver: caches hold them until all of
+  /// their bytes were used, so that better coalescing does not lessen its traffic.
+  bool sectors_reused() const { return sectors_reused_; }
+
   /// What goes away if one instruction of a function part is not executed any more: its issue
   /// slots, its demand on units, and its own waits for arithmetic. Waits for memory stay, for the
   /// next that needs the value.
@@ -73,6 +77,7 @@ class WhatIf {
   double total_ = 0, delay_ = 0, warps_ = 1;
   Unit issue_, math_, access_, memory_;
   int busiest_pipe_ = 0;
+  bool sectors_reused_ = false;
   double access_scale_ = 0, memory_scale_ = 0;  ///< demand per cycle and per byte of an access
 };
 
