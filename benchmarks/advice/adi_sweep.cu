@@ -1,11 +1,12 @@
 // Implicit diffusion in small tiles by alternating directions: a warp solves the tridiagonal
 // systems of its tile, first along the columns and then along the rows, a thread each, a few times
-// over. The tile's rows are 32 floats long: along the rows, all threads of a warp meet in one bank.
+// over. The tile's rows are 36 floats apart, a whole number of float4s: along the rows, four
+// threads of a warp meet in each bank.
 
 #include "pair.h"
 
 constexpr int kTile = 32;
-constexpr int kStride = 32;
+constexpr int kStride = 36;
 constexpr int kWarps = 2;
 constexpr int kSweeps = 8;
 constexpr int kTiles = 1 << 14;
@@ -17,8 +18,7 @@ struct Elimination {
 };
 
 /// Solves the system whose right-hand side begins at `line`, with values `stride` apart, in place.
-__device__ void solve(const Elimination& factors, float coupling, float* line,
-                      int stride) {
+__device__ void solve(const Elimination& factors, float coupling, float* line, int stride) {
   float before = 0;
 #pragma unroll 8
   for (int k = 0; k < kTile; ++k) {
@@ -40,7 +40,8 @@ __global__ void diffuse_tiles(const __grid_constant__ Elimination factors, float
   float* tile = tiles[threadIdx.y];
   const int first = (blockIdx.x * kWarps + threadIdx.y) * kTile * kTile;
 #pragma unroll 8
-  for (int row = 0; row < kTile; ++row) tile[row * kStride + lane] = from[first + row * kTile + lane];
+  for (int row = 0; row < kTile; ++row)
+    tile[row * kStride + lane] = from[first + row * kTile + lane];
   __syncwarp();
 #pragma unroll 1
   for (int sweep = 0; sweep < kSweeps; ++sweep) {

@@ -18,8 +18,7 @@ struct Elimination {
 };
 
 /// Solves the system whose right-hand side begins at `line`, with values `stride` apart, in place.
-__device__ void solve(const Elimination& factors, float coupling, float* line,
-                      int stride) {
+__device__ void solve(const Elimination& factors, float coupling, float* line, int stride) {
   float before = 0;
 #pragma unroll 8
   for (int k = 0; k < kTile; ++k) {
@@ -41,7 +40,8 @@ __global__ void diffuse_tiles(const __grid_constant__ Elimination factors, float
   float* tile = tiles[threadIdx.y];
   const int first = (blockIdx.x * kWarps + threadIdx.y) * kTile * kTile;
 #pragma unroll 8
-  for (int row = 0; row < kTile; ++row) tile[row * kStride + lane] = from[first + row * kTile + lane];
+  for (int row = 0; row < kTile; ++row)
+    tile[row * kStride + lane] = from[first + row * kTile + lane];
   __syncwarp();
 #pragma unroll 1
   for (int sweep = 0; sweep < kSweeps; ++sweep) {

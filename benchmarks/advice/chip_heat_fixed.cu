@@ -4,8 +4,8 @@
 #include "pair.h"
 
 constexpr int kSize = 2048;
-constexpr int kTile = 32;    // with the halo
-constexpr int kSteps = 6;    // for each visit
+constexpr int kTile = 32;  // with the halo
+constexpr int kSteps = 6;  // for each visit
 constexpr int kInner = kTile - 2 * kSteps;
 constexpr int kRows = 8;  // of threads
 
@@ -45,9 +45,9 @@ __global__ void heat_tiles(const __grid_constant__ Material chip, const float* _
 #pragma unroll
     for (int i = 0; i < kTile / kRows; ++i) {
       const int row = threadIdx.y + i * kRows;
-      now[row][column] = update(chip, old[row][column], old[row][west], old[row][east],
-                                old[max(row - 1, 0)][column],
-                                old[min(row + 1, kTile - 1)][column], heat[i]);
+      now[row][column] =
+          update(chip, old[row][column], old[row][west], old[row][east],
+                 old[max(row - 1, 0)][column], old[min(row + 1, kTile - 1)][column], heat[i]);
     }
     __syncthreads();
   }
@@ -69,8 +69,7 @@ int main(int argc, char** argv) {
   const Material chip = {0.5f, 0.1f, 0.12f, 0.05f};
   const int tiles = (kSize + kInner - 1) / kInner;
   pair::measure(argc, argv, [&] {
-    heat_tiles<<<dim3(tiles, tiles), dim3(kTile, kRows)>>>(chip, from.get(), power.get(),
-                                                           to.get());
+    heat_tiles<<<dim3(tiles, tiles), dim3(kTile, kRows)>>>(chip, from.get(), power.get(), to.get());
   });
   pair::print_checksum(sample::mean(to.to_host()));
 }

@@ -1,14 +1,14 @@
 // Condensation in the columns of an atmosphere, a column for each thread, from the top level down.
 // A block keeps the table of saturation pressures in shared memory. It allocates room for the
 // finest table that the model knows, 56 KiB, which leaves room for four blocks on a multiprocessor;
-// the table in use takes less than half of that.
+// the table in use takes half of that.
 
 #include "pair.h"
 
 constexpr int kThreads = 128;
-constexpr int kLevels = 96;
+constexpr int kLevels = 64;
 constexpr int kLargestTable = 14336;
-constexpr int kTable = 5120;
+constexpr int kTable = 7168;
 
 extern __shared__ float saturation[];
 
@@ -48,7 +48,7 @@ __global__ void rain_columns(const float* __restrict__ temperatures,
 }
 
 int main(int argc, char** argv) {
-  const int columns = 20 * sample::multiprocessors() * kThreads;
+  const int columns = 28 * sample::multiprocessors() * kThreads;
   const size_t cells = size_t(columns) * kLevels;
   sample::DeviceArray<float> temperatures(cells), vapour(cells), dried(cells), rain(columns);
   sample::DeviceArray<float> table(sample::random_floats(kTable, 3));

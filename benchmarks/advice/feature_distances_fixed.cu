@@ -1,18 +1,19 @@
 // The sums of absolute differences between the features of two sets of images, each with each, in
-// tiles of 64 by 64 that go through shared memory, 16 features at a time. While the block works on a
-// tile, the next one is copied into a second buffer, past the registers.
+// tiles of 64 by 64 that go through shared memory, 16 features at a time. While the block works on
+// a tile, the next one is copied into a second buffer, past the registers.
 
 #include <cuda_pipeline.h>
 
 #include "pair.h"
 
-constexpr int kImages = 2048;  // of each set
-constexpr int kFeatures = 512;
+constexpr int kLeft = 768;  // images
+constexpr int kRight = 704;
+constexpr int kFeatures = 16384;
 constexpr int kTile = 64;
 constexpr int kDepth = 16;
-constexpr int kEach = 4;                            // rows and columns of a thread
-constexpr int kThreads = kTile / kEach;             // in each direction
-constexpr int kQuads = kTile / 4;                   // float4s of a tile's row
+constexpr int kEach = 4;                 // rows and columns of a thread
+constexpr int kThreads = kTile / kEach;  // in each direction
+constexpr int kQuads = kTile / 4;        // float4s of a tile's row
 
 struct Tile {
   float4 left[kDepth][kQuads];
@@ -35,16 +36,16 @@ __device__ void add_differences(const Tile& tile, float (&sums)[kEach][kEach]) {
 
 /// Both sets have one row for each feature, with the values of all images.
 __global__ void __launch_bounds__(kThreads* kThreads)
-image_distances(const float4* __restrict__ left, const float4* __restrict__ right, int quads,
-                int features, float* __restrict__ distances) {
+    image_distances(const float4* __restrict__ left, const float4* __restrict__ right,
+                    int left_quads, int right_quads, int features, float* __restrict__ distances) {
   __shared__ Tile tiles[2];
-  const float4* from_left = left + threadIdx.y * quads + blockIdx.y * kQuads + threadIdx.x;
-  const float4* from_right = right + threadIdx.y * quads + blockIdx.x * kQuads + threadIdx.x;
+  const float4* from_left = left + threadIdx.y * left_quads + blockIdx.y * kQuads + threadIdx.x;
+  const float4* from_right = right + threadIdx.y * right_quads + blockIdx.x * kQuads + threadIdx.x;
   float sums[kEach][kEach] = {};
   const auto copy = [&](Tile& tile, int first) {
-    __pipeline_memcpy_async(&tile.left[threadIdx.y][threadIdx.x], &from_left[first * quads],
+    __pipeline_memcpy_async(&tile.left[threadIdx.y][threadIdx.x], &from_left[first * left_quads],
                             sizeof(float4));
-    __pipeline_memcpy_async(&tile.right[threadIdx.y][threadIdx.x], &from_right[first * quads],
+    __pipeline_memcpy_async(&tile.right[threadIdx.y][threadIdx.x], &from_right[first * right_quads],
                             sizeof(float4));
   };
   copy(tiles[0], 0);
@@ -63,20 +64,20 @@ image_distances(const float4* __restrict__ left, const float4* __restrict__ righ
   const int column = blockIdx.x * kTile + threadIdx.x * kEach;
 #pragma unroll
   for (int i = 0; i < kEach; ++i)
-    *reinterpret_cast<float4*>(&distances[size_t(row + i) * 4 * quads + column]) = {
+    *reinterpret_cast<float4*>(&distances[size_t(row + i) * 4 * right_quads + column]) = {
         sums[i][0], sums[i][1], sums[i][2], sums[i][3]};
 }
 
 int main(int argc, char** argv) {
-  constexpr size_t kValues = size_t(kImages) * kFeatures;
-  sample::DeviceArray<float> left(kValues), right(kValues);
-  sample::DeviceArray<float> distances(size_t(kImages) * kImages);
-  pair::fill(left, kValues, 1);
-  pair::fill(right, kValues, 2);
+  constexpr size_t kLeftSize = size_t(kLeft) * kFeatures, kRightSize = size_t(kRight) * kFeatures;
+  sample::DeviceArray<float> left(kLeftSize), right(kRightSize);
+  sample::DeviceArray<float> distances(size_t(kLeft) * kRight);
+  pair::fill(left, kLeftSize, 1);
+  pair::fill(right, kRightSize, 2);
   pair::measure(argc, argv, [&] {
-    image_distances<<<dim3(kImages / kTile, kImages / kTile), dim3(kThreads, kThreads)>>>(
+    image_distances<<<dim3(kRight / kTile, kLeft / kTile), dim3(kThreads, kThreads)>>>(
         reinterpret_cast<const float4*>(left.get()), reinterpret_cast<const float4*>(right.get()),
-        kImages / 4, kFeatures, distances.get());
+        kLeft / 4, kRight / 4, kFeatures, distances.get());
   });
   pair::print_checksum(sample::checksum(distances.to_host()));
 }

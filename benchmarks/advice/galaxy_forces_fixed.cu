@@ -46,8 +46,7 @@ int main(int argc, char** argv) {
   pair::fill(random, 4 * size_t(kStars), 1);
   place_stars<<<kStars / 256, 256>>>(random.get(), stars.get());
   pair::measure(argc, argv, [&] {
-    star_accelerations<<<kStars / kThreads, kThreads>>>(
-        stars.get(), kStars, accelerations.get());
+    star_accelerations<<<kStars / kThreads, kThreads>>>(stars.get(), kStars, accelerations.get());
   });
   std::vector<float> pulls;
   for (const float4& a : accelerations.to_host()) pulls.push_back(a.x * a.x + a.y * a.y);

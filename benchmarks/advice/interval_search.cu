@@ -6,11 +6,13 @@
 #include "pair.h"
 
 constexpr int kBounds = 1 << 20;
-constexpr int kQueries = 1 << 22;
+constexpr int kQueries = 1 << 24;
 constexpr int kThreads = 32;
 
 /// Sorted, with gaps of uneven width.
-__device__ uint32_t bound(uint32_t index) { return 2048 * index + sample::mix(index) % 2048; }
+__device__ uint32_t bound(uint32_t index) {
+  return 2048 * index + sample::mix(index) % 2048;
+}
 
 __global__ void make_bounds(uint32_t* bounds) {
   const int index = blockIdx.x * blockDim.x + threadIdx.x;

@@ -5,11 +5,13 @@
 #include "pair.h"
 
 constexpr int kBounds = 1 << 20;
-constexpr int kQueries = 1 << 22;
+constexpr int kQueries = 1 << 24;
 constexpr int kThreads = 256;
 
 /// Sorted, with gaps of uneven width.
-__device__ uint32_t bound(uint32_t index) { return 2048 * index + sample::mix(index) % 2048; }
+__device__ uint32_t bound(uint32_t index) {
+  return 2048 * index + sample::mix(index) % 2048;
+}
 
 __global__ void make_bounds(uint32_t* bounds) {
   const int index = blockIdx.x * blockDim.x + threadIdx.x;
@@ -44,8 +46,8 @@ int main(int argc, char** argv) {
   make_bounds<<<kBounds / 256, 256>>>(bounds.get());
   constexpr uint32_t kSpacing = uint32_t((uint64_t(kBounds) * 2048 - 1) / kQueries);
   pair::measure(argc, argv, [&] {
-    search_intervals<<<kQueries / kThreads, kThreads>>>(
-        bounds.get(), kBounds, kSpacing, intervals.get());
+    search_intervals<<<kQueries / kThreads, kThreads>>>(bounds.get(), kBounds, kSpacing,
+                                                        intervals.get());
   });
   pair::print_checksum(sample::checksum(intervals.to_host()));
 }

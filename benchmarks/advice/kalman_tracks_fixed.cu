@@ -41,7 +41,7 @@ __global__ void filter_tracks(const float* measured, int tracks, int steps, floa
   for (int step = 0; step < steps; ++step) {
     const float position = next;
     if (step + 1 < steps) next = measured[(step + 1) * tracks + index];
-    // Three passes over the same measurement linearise the weight anew.
+      // Three passes over the same measurement linearise the weight anew.
 #pragma unroll
     for (int pass = 0; pass < 3; ++pass) {
       predict(track, 0.01f);

@@ -1,5 +1,6 @@
 // The assignment step of k-means: each thread finds the centre that is nearest to its point. Points
-// lie one after the other, each with all its features, so that the threads of a warp read far apart.
+// lie one after the other, each with all its features, so that the threads of a warp read far
+// apart.
 
 #include "pair.h"
 

@@ -1,5 +1,6 @@
-// The assignment step of k-means: each thread finds the centre that is nearest to its point. Features
-// lie one after the other, each of all points, so that the threads of a warp read side by side.
+// The assignment step of k-means: each thread finds the centre that is nearest to its point.
+// Features lie one after the other, each of all points, so that the threads of a warp read side by
+// side.
 
 #include "pair.h"
 

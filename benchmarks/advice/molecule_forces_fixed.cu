@@ -40,8 +40,7 @@ __global__ void box_forces(const float4* __restrict__ atoms, float cutoff2,
 #pragma unroll 4
   for (int i = 0; i < kAtoms; ++i) {
     const float4 other = box[i];
-    const Force force =
-        pair_force(atom, {other.x, other.y, other.z, other.w}, cutoff2);
+    const Force force = pair_force(atom, {other.x, other.y, other.z, other.w}, cutoff2);
     sum.x += force.x;
     sum.y += force.y;
     sum.z += force.z;

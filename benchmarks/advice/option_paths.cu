@@ -62,7 +62,6 @@ int main(int argc, char** argv) {
   const Option option = {100, 98, 0.03f, 0.25f, 1};
   const int blocks = 64 * sample::multiprocessors();
   sample::DeviceArray<float> payoffs(size_t(blocks) * kThreads);
-  pair::measure(argc, argv,
-                [&] { price_option<<<blocks, kThreads>>>(option, payoffs.get()); });
+  pair::measure(argc, argv, [&] { price_option<<<blocks, kThreads>>>(option, payoffs.get()); });
   pair::print_checksum(sample::mean(payoffs.to_host()));
 }

@@ -12,8 +12,8 @@ constexpr int kWarps = 8;
 constexpr float kDamping = 0.85f;
 
 struct Graph {
-  std::vector<int> begins;   // of each vertex's list of sources
-  std::vector<int> order;    // in which vertices are taken
+  std::vector<int> begins;  // of each vertex's list of sources
+  std::vector<int> order;   // in which vertices are taken
 };
 
 /// Most lists are short, one in sixteen is long.
@@ -54,8 +54,7 @@ __global__ void rank_vertices(const int* __restrict__ begins, const int* __restr
     const int end = begins[vertex + 1];
     float sum = 0;
 #pragma unroll 1
-    for (int i = begins[vertex] + lane; i < end; i += 32)
-      sum += old_ranks[sources[i] % kVertices];
+    for (int i = begins[vertex] + lane; i < end; i += 32) sum += old_ranks[sources[i] % kVertices];
     sum = warp_sum(sum);
     if (lane == 0) {
       batch_vertices[warp] = vertex;

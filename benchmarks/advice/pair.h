@@ -29,12 +29,12 @@ inline void fill(sample::DeviceArray<float>& values, size_t size, uint32_t seed)
   fill_floats<<<1024, 256>>>(values.get(), size, seed);
 }
 
-/// Calls prepare() and then launch() until the launches alone have taken as long as the program's
-/// first argument says, in seconds (0.6 if there is none). Prints the median time of a launch by
-/// the GPU's clock, what prepare() did not included, and the number of launches.
+/// Calls prepare() and then launch() until the launches alone have taken `share` of what the
+/// program's first argument says, in seconds (0.6 if there is none). Prints the median time of a
+/// launch by the GPU's clock, what prepare() did not included, and the number of launches.
 template <typename Prepare, typename Launch>
-void measure(int argc, char** argv, Prepare prepare, Launch launch) {
-  const double wanted = argc > 1 ? std::atof(argv[1]) : 0.6;
+void measure(int argc, char** argv, Prepare prepare, Launch launch, double share = 1) {
+  const double wanted = share * (argc > 1 ? std::atof(argv[1]) : 0.6);
   if (!(wanted > 0)) {
     std::fprintf(stderr, "usage: %s [SECONDS]\n", argv[0]);
     std::exit(2);
@@ -60,7 +60,8 @@ void measure(int argc, char** argv, Prepare prepare, Launch launch) {
 
 template <typename Launch>
 void measure(int argc, char** argv, Launch launch) {
-  measure(argc, argv, [] {}, launch);
+  measure(
+      argc, argv, [] {}, launch);
 }
 
 /// For results that both programs of a pair compute to the same bit.
@@ -69,6 +70,8 @@ inline void print_checksum(uint64_t checksum) {
 }
 
 /// For results that may differ within the pair's tolerance.
-inline void print_checksum(double checksum) { std::printf("checksum %.9g\n", checksum); }
+inline void print_checksum(double checksum) {
+  std::printf("checksum %.9g\n", checksum);
+}
 
 }  // namespace pair

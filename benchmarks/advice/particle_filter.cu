@@ -24,25 +24,25 @@ __constant__ Station stations[kStations] = {{-4, -3}, {5, -2}, {3, 6}, {-2, 4}};
 
 /// Noise in [-0.5, 0.5).
 __device__ float noise(uint32_t& state) {
-  state = state * 1664525u + 1013904223u;
-  return float(int32_t(state)) * 0x1p-32f;
+  state = state * 1664525u + 1013904223u;   // advise: here
+  return float(int32_t(state)) * 0x1p-32f;  // advise: here
 }
 
 __device__ float misfit(const Motion& target, const float* __restrict__ distances) {
   float sum = 0;
 #pragma unroll
   for (int s = 0; s < kStations; ++s) {
-    const float dx = target.x - stations[s].x;
-    const float dy = target.y - stations[s].y;
-    const float error = dx * dx + dy * dy - distances[s];
-    sum += error * error;
+    const float dx = target.x - stations[s].x;             // advise: here
+    const float dy = target.y - stations[s].y;             // advise: here
+    const float error = dx * dx + dy * dy - distances[s];  // advise: here
+    sum += error * error;                                  // advise: here
   }
   return sum;
 }
 
 __global__ void __launch_bounds__(kThreads, 8)
-weigh_particles(const float* __restrict__ distances, int steps, float* __restrict__ likelihoods,
-                float* __restrict__ positions) {
+    weigh_particles(const float* __restrict__ distances, int steps, float* __restrict__ likelihoods,
+                    float* __restrict__ positions) {
   const int particle = blockIdx.x * blockDim.x + threadIdx.x;
   const int particles = gridDim.x * blockDim.x;
   uint32_t random = sample::mix(particle);
@@ -56,12 +56,12 @@ weigh_particles(const float* __restrict__ distances, int steps, float* __restric
   for (int step = 0; step < steps; ++step) {
 #pragma unroll
     for (int i = 0; i < kTargets; ++i) {
-      Motion& target = targets[i];  // advise: here
-      target.vx += noise(random);
-      target.vy += noise(random);
-      target.x += kTimeStep * target.vx;
-      target.y += kTimeStep * target.vy;
-      likelihood -= misfit(target, distances + (step * kTargets + i) * kStations);
+      Motion& target = targets[i];
+      target.vx += noise(random);                                                   // advise: here
+      target.vy += noise(random);                                                   // advise: here
+      target.x += kTimeStep * target.vx;                                            // advise: here
+      target.y += kTimeStep * target.vy;                                            // advise: here
+      likelihood -= misfit(target, distances + (step * kTargets + i) * kStations);  // advise: here
     }
   }
   likelihoods[particle] = likelihood;
@@ -74,8 +74,7 @@ weigh_particles(const float* __restrict__ distances, int steps, float* __restric
 
 int main(int argc, char** argv) {
   constexpr int kParticles = kBlocks * kThreads;
-  sample::DeviceArray<float> distances(
-      sample::random_floats(kSteps * kTargets * kStations, 1));
+  sample::DeviceArray<float> distances(sample::random_floats(kSteps * kTargets * kStations, 1));
   sample::DeviceArray<float> likelihoods(kParticles);
   sample::DeviceArray<float> positions(size_t(2) * kTargets * kParticles);
   pair::measure(argc, argv, [&] {

@@ -41,8 +41,8 @@ __device__ float misfit(const Motion& target, const float* __restrict__ distance
 }
 
 __global__ void __launch_bounds__(kThreads, 3)
-weigh_particles(const float* __restrict__ distances, int steps, float* __restrict__ likelihoods,
-                float* __restrict__ positions) {
+    weigh_particles(const float* __restrict__ distances, int steps, float* __restrict__ likelihoods,
+                    float* __restrict__ positions) {
   const int particle = blockIdx.x * blockDim.x + threadIdx.x;
   const int particles = gridDim.x * blockDim.x;
   uint32_t random = sample::mix(particle);
@@ -74,8 +74,7 @@ weigh_particles(const float* __restrict__ distances, int steps, float* __restric
 
 int main(int argc, char** argv) {
   constexpr int kParticles = kBlocks * kThreads;
-  sample::DeviceArray<float> distances(
-      sample::random_floats(kSteps * kTargets * kStations, 1));
+  sample::DeviceArray<float> distances(sample::random_floats(kSteps * kTargets * kStations, 1));
   sample::DeviceArray<float> likelihoods(kParticles);
   sample::DeviceArray<float> positions(size_t(2) * kTargets * kParticles);
   pair::measure(argc, argv, [&] {

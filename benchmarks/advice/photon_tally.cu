@@ -4,8 +4,8 @@
 #include "pair.h"
 
 constexpr int kThreads = 256;
-constexpr int kPhotonsEach = 16;
-constexpr int kScatterings = 24;
+constexpr int kPhotonsEach = 4;
+constexpr int kScatterings = 256;
 constexpr int kLayers = 16;
 
 __constant__ float absorptions[kLayers];
@@ -48,8 +48,7 @@ int main(int argc, char** argv) {
   sample::DeviceArray<unsigned long long> total(1);
   const int blocks = 16 * sample::multiprocessors();
   pair::measure(
-      argc, argv,
-      [&] { CHECK(cudaMemsetAsync(total.get(), 0, sizeof(unsigned long long))); },
+      argc, argv, [&] { CHECK(cudaMemsetAsync(total.get(), 0, sizeof(unsigned long long))); },
       [&] { absorb_photons<<<blocks, kThreads>>>(kPhotonsEach, total.get()); });
   pair::print_checksum(uint64_t(total.to_host()[0]));
 }

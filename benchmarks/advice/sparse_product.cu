@@ -1,5 +1,6 @@
-// The product of a sparse matrix in ELLPACK form with a vector, a row for each thread. The loop over
-// a row's entries is kept rolled: each turn waits for the entry and then for the vector's element.
+// The product of a sparse matrix in ELLPACK form with a vector, a row for each thread. The loop
+// over a row's entries is kept rolled: each turn waits for the entry and then for the vector's
+// element.
 
 #include "pair.h"
 
@@ -9,7 +10,8 @@ constexpr int kWidth = 96;
 constexpr unsigned kBand = 1 << 12;
 
 /// Where the entries of a row stand is given as distances from the diagonal.
-__global__ void multiply_rows(const float* __restrict__ values, const uint32_t* __restrict__ columns,
+__global__ void multiply_rows(const float* __restrict__ values,
+                              const uint32_t* __restrict__ columns,
                               const float* __restrict__ vector, int rows, int width,
                               float* __restrict__ product) {
   const int step = gridDim.x * blockDim.x;

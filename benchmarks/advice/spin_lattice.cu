@@ -41,8 +41,8 @@ __device__ unsigned neighbours(const Lattice& lattice, const uint8_t* __restrict
       for (int dx = -1; dx <= 1; ++dx) {
         const int distance = dx * dx + dy * dy + dz * dz;
         if (distance == 0 || distance == 3) continue;
-        const unsigned index = index_of(lattice, site.x + lattice.nx + dx,
-                                        site.y + lattice.ny + dy, site.z + lattice.nz + dz);
+        const unsigned index = index_of(lattice, site.x + lattice.nx + dx, site.y + lattice.ny + dy,
+                                        site.z + lattice.nz + dz);
         sum += (3 - distance) * states[index];
       }
   return sum;
@@ -50,28 +50,24 @@ __device__ unsigned neighbours(const Lattice& lattice, const uint8_t* __restrict
 
 __global__ void sweep_lattice(const __grid_constant__ Lattice lattice,
                               const uint8_t* __restrict__ states, uint8_t* __restrict__ next) {
-  const unsigned step = gridDim.x * blockDim.x;
-#pragma unroll 1
-  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < lattice.sites; i += step) {
-    const unsigned sum = neighbours(lattice, states, site_at(lattice, i));
-    const unsigned state = states[i];
-    next[i] = (sum >> 3) + 7 * (sum & 7) + (state ^ (state >> 3));
-  }
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= lattice.sites) return;
+  const unsigned sum = neighbours(lattice, states, site_at(lattice, i));
+  const unsigned state = states[i];
+  next[i] = (sum >> 3) + 7 * (sum & 7) + (state ^ (state >> 3));
 }
 
 int main(int argc, char** argv) {
-  const Lattice lattice = {1u << kLogExtent[0],
-                           1u << kLogExtent[1],
-                           1u << kLogExtent[2],
-                           kLogExtent[0],
-                           kLogExtent[1],
-                           1u << (kLogExtent[0] + kLogExtent[1] + kLogExtent[2])};
+  const Lattice lattice = {
+      1u << kLogExtent[0], 1u << kLogExtent[1],
+      1u << kLogExtent[2], kLogExtent[0],
+      kLogExtent[1],       1u << (kLogExtent[0] + kLogExtent[1] + kLogExtent[2])};
   sample::DeviceArray<uint32_t> states(lattice.sites / 4), next(lattice.sites / 4);
   pair::fill(states, lattice.sites / 4, 1);
-  const int blocks = 8 * sample::multiprocessors();
   pair::measure(argc, argv, [&] {
-    sweep_lattice<<<blocks, 256>>>(lattice, reinterpret_cast<const uint8_t*>(states.get()),
-                                   reinterpret_cast<uint8_t*>(next.get()));
+    sweep_lattice<<<lattice.sites / 256, 256>>>(lattice,
+                                                reinterpret_cast<const uint8_t*>(states.get()),
+                                                reinterpret_cast<uint8_t*>(next.get()));
   });
   pair::print_checksum(sample::checksum(next.to_host()));
 }

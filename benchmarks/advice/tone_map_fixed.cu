@@ -19,8 +19,8 @@ __global__ void map_tones(const float* __restrict__ picture, int pixels, float w
   if (pixel >= pixels) return;
   const float4 colour = reinterpret_cast<const float4*>(picture)[pixel];
   const float scale = exposure(colour.x, colour.y, colour.z, white);
-  reinterpret_cast<float4*>(mapped)[pixel] = {scale * colour.x, scale * colour.y,
-                                              scale * colour.z, colour.w};
+  reinterpret_cast<float4*>(mapped)[pixel] = {scale * colour.x, scale * colour.y, scale * colour.z,
+                                              colour.w};
 }
 
 int main(int argc, char** argv) {
