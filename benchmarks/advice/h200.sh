@@ -4,8 +4,8 @@
 # The directory (default build/release) holds the fathom program and its libraries. In $OUT it
 # leaves log.txt, facts.txt, pairs-times.tsv and advice-measurements.tar.gz with two measurements of
 # each program before its change, NAME.1 and NAME.2. What fails is told and the rest go on; the exit
-# code is 0 only if everything worked. RUNS (5), SECONDS_TIMED (0.15) and SECONDS_RECORDED (0.6)
-# can be set.
+# code is 0 only if everything worked. RUNS (5), SECONDS_TIMED (0.1), SECONDS_RECORDED (0.5) and
+# SECONDS_LIMIT (270), after which nothing more is recorded, can be set.
 . "$(dirname "$0")/../h200/common.sh"
 start_log
 work=$root/build/h200/advice
@@ -21,12 +21,16 @@ time benchmarks/advice/build.sh "$programs" || failed "some programs could not b
 
 echo "== without a profiler"
 time python3 benchmarks/advice/times.py "$programs" "$OUT/pairs-times.tsv" "${RUNS:-5}" \
-  "${SECONDS_TIMED:-0.15}" || failed "a program failed or checksums differ"
+  "${SECONDS_TIMED:-0.1}" || failed "a program failed or checksums differ"
 
 record() {  # NAME REPETITION
   local measurement=$work/advice-measurements/$1.$2
+  if [ "$SECONDS" -gt "${SECONDS_LIMIT:-270}" ]; then
+    failed "no time is left to record $1 ($2)"
+    return
+  fi
   timeout --kill-after=5 30 "$fathom" record -e "${EVENT:-gpu=cuda,pc@12}" -o "$measurement" \
-    -- "$programs/$1" "${SECONDS_RECORDED:-0.6}" > "$work/record.txt" 2>&1 ||
+    -- "$programs/$1" "${SECONDS_RECORDED:-0.5}" > "$work/record.txt" 2>&1 ||
     failed "recording $1 ended with $?: $(tail -n 5 "$work/record.txt")"
   [ -d "$measurement" ] || failed "there is no measurement of $1"
 }
