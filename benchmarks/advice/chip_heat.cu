@@ -16,9 +16,10 @@ struct Material {
 
 __device__ float update(const Material& chip, float centre, float west, float east, float north,
                         float south, float power) {
-  return centre + chip.capacity * (power + (north + south - 2.0 * centre) * chip.conduct_y +
-                                   (east + west - 2.0 * centre) * chip.conduct_x +
-                                   (0.8 - centre) * chip.conduct_z);  // advise: here
+  return centre +
+         chip.capacity * (power + (north + south - 2.0 * centre) * chip.conduct_y +  // advise: here
+                          (east + west - 2.0 * centre) * chip.conduct_x +            // advise: here
+                          (0.8 - centre) * chip.conduct_z);                          // advise: here
 }
 
 __global__ void heat_tiles(const __grid_constant__ Material chip, const float* __restrict__ from,

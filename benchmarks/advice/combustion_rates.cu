@@ -41,14 +41,14 @@ struct Cell {
 template <int Index>
 __device__ __forceinline__ void add_reaction(Cell& cell) {
   constexpr Reaction r = reaction(Index);
-  const float speed =
-      exp2f(r.exponent * cell.log_temperature - r.activation * cell.inverse_temperature);
-  const float progress =
-      speed * (r.factor * cell.amount[r.reactants[0]] * cell.amount[r.reactants[1]] -
-               r.reverse * cell.amount[r.product]);
-  cell.rate[r.reactants[0]] -= progress;
-  cell.rate[r.reactants[1]] -= progress;
-  cell.rate[r.product] += progress;
+  const float speed = exp2f(r.exponent * cell.log_temperature -
+                            r.activation * cell.inverse_temperature);  // advise: here
+  const float progress = speed * (r.factor * cell.amount[r.reactants[0]] *
+                                      cell.amount[r.reactants[1]] -     // advise: here
+                                  r.reverse * cell.amount[r.product]);  // advise: here
+  cell.rate[r.reactants[0]] -= progress;                                // advise: here
+  cell.rate[r.reactants[1]] -= progress;                                // advise: here
+  cell.rate[r.product] += progress;                                     // advise: here
 }
 
 template <int First, int Count>
