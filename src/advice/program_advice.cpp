@@ -82,8 +82,8 @@ void add_launches(const Profile& profile, const GpuTimeline& timeline,
   plain.short_gaps = timeline.short_gaps / kRecordingFactor;
   plain.span = timeline.span - timeline.short_gaps + plain.short_gaps;
   double saved = std::max(0.0, plain.short_gaps - double(timeline.gaps) * kGapInGraph);
-  Finding finding =
-      finding_of(profile, plain, "launch-overhead", 0.7 * saved, saved, saved + timeline.long_gaps);
+  Finding finding = finding_of(profile, plain, "launch-overhead", 0.7 * saved, saved,
+                               saved + timeline.long_gaps + timeline.copy_gaps);
   finding.fix = "cuda-graph";
   finding.location = heaviest_caller(profile, "GKER");
   finding.evidence.push_back({"kernels", double(timeline.launches), "launches"});

@@ -124,6 +124,7 @@ void WhatIf::tally_accesses(const KernelView& view, Tally& t) {
   // Loads of a block are under way together: who waits for one waits for all of them.
   struct Burst {
     double issued = 0, waits = 0;
+    bool gathers = false;  ///< takes long by itself
   };
   std::map<std::pair<const AnalyzedFunction*, uint32_t>, Burst> bursts;
   auto burst_of = [&](const AccessCost& cost) -> Burst& {
@@ -136,9 +137,11 @@ void WhatIf::tally_accesses(const KernelView& view, Tally& t) {
     if (cost.access->space == MemorySpace::shared || cost.instruction().is_store()) continue;
     burst_of(cost).waits += cost.waits;
     burst_of(cost).issued = std::max(burst_of(cost).issued, cost.issued);
+    burst_of(cost).gathers = burst_of(cost).gathers || !cost.access->is_known();
   }
   for (const auto& [block, burst] : bursts)
-    t.queue_wait += std::max(0.0, burst.waits - burst.issued * kIdleMemoryCycles);
+    if (!burst.gathers)
+      t.queue_wait += std::max(0.0, burst.waits - burst.issued * kIdleMemoryCycles);
   double stored = 0;
   for (const AccessCost& cost : costs) {
     if (cost.access->space == MemorySpace::shared) continue;
