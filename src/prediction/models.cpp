@@ -33,20 +33,33 @@ double lanes_of(const KernelFacts& facts, const Step& step) {
   return 32 * share / std::max(1.0f, step.timing.pipe_cycles);
 }
 
+/// What a step depends on and what it makes, as numbers.
+std::vector<uint32_t> registers_of(const Program& program, uint32_t step, bool defined) {
+  std::vector<uint32_t> numbers;
+  if (program.waits_by_slot) {
+    for (int16_t each : defined ? program.steps[step].writes : program.steps[step].reads)
+      numbers.push_back(static_cast<uint32_t>(each));
+    return numbers;
+  }
+  const Instruction& instruction = program.instructions[step];
+  for (Register each : defined ? instruction.defs : instruction.uses)
+    if (each.file != RegisterFile::barrier)
+      numbers.push_back(static_cast<uint32_t>(each.file) << 8 | each.index);
+  return numbers;
+}
+
 /// Instructions of a block for each one on its longest chain of dependences.
 double parallelism(const KernelFacts& facts, const Block& block) {
-  std::map<Register, uint32_t> depth;
+  std::map<uint32_t, uint32_t> depth;
   uint32_t longest = 1, count = 0;
   for (uint32_t i = block.first; i <= block.last; ++i) {
-    const Instruction& each = facts.program.instructions[i];
     uint32_t own = 0;
-    for (Register reg : each.uses) {
+    for (uint32_t reg : registers_of(facts.program, i, false)) {
       const auto found = depth.find(reg);
-      if (found != depth.end() && reg.file != RegisterFile::barrier)
-        own = std::max(own, found->second);
+      if (found != depth.end()) own = std::max(own, found->second);
     }
     ++own;
-    for (Register reg : each.defs) depth[reg] = own;
+    for (uint32_t reg : registers_of(facts.program, i, true)) depth[reg] = own;
     longest = std::max(longest, own);
     ++count;
   }
@@ -123,24 +136,22 @@ double list_seconds(const KernelFacts& facts) {
   const double threads = blocks * facts.launch.threads_per_block();
   double cycles = 0;
   for (const Block& block : facts.program.graph.blocks) {
-    std::map<Register, double> ready;
+    std::map<uint32_t, double> ready;
     std::array<double, kPipes> unit{};
     double end = 0, runs = 0;
     for (uint32_t i = block.first; i <= block.last; ++i) {
       const Step& step = facts.program.steps[i];
-      const Instruction& each = facts.program.instructions[i];
       runs = std::max(runs, facts.per_warp[i]);
       double start = unit[static_cast<size_t>(step.timing.pipe)];
-      for (Register reg : each.uses) {
+      for (uint32_t reg : registers_of(facts.program, i, false)) {
         const auto found = ready.find(reg);
-        if (found != ready.end() && reg.file != RegisterFile::barrier)
-          start = std::max(start, found->second);
+        if (found != ready.end()) start = std::max(start, found->second);
       }
       const double batches =
           std::ceil(threads / lanes_of(facts, step)) * std::max(1.0, facts.passes[i]);
       unit[static_cast<size_t>(step.timing.pipe)] = start + batches;
       const double done = start + std::max(batches, latency_of(facts, i));
-      for (Register reg : each.defs) ready[reg] = done;
+      for (uint32_t reg : registers_of(facts.program, i, true)) ready[reg] = done;
       end = std::max(end, done);
     }
     cycles += runs * end;
