@@ -99,15 +99,19 @@ bool Decisions::is_rare(uint32_t step) const {
   return false;
 }
 
-void Decisions::add_offsets(uint64_t buffer, uint32_t step) {
+/// Rounds of a loop that several threads share go over as many elements each, the last one over
+/// half of that on average.
+void Decisions::add_offsets(uint64_t buffer, uint32_t step, uint32_t sharing) {
   if (offsets_.count(buffer)) return;
   const TripCount* given = trip_at(step);
+  double length = std::max<double>(kDefaultRounds, sharing);
+  if (given) length = sharing > 1 ? std::max(0.5, given->count - 0.5) * sharing : given->count;
   if (!given)
     texts_.insert(
         format("the loop at %s goes over rows whose lengths are data: %g elements each (--trips "
                "LINE=N changes it)",
-               place(step).c_str(), kDefaultRounds));
-  offsets_[buffer] = given ? given->count : kDefaultRounds;
+               place(step).c_str(), length));
+  offsets_[buffer] = length;
 }
 
 void Decisions::address_unknown(uint32_t step) {

@@ -728,6 +728,28 @@ Lanes::Growth Lanes::growth(const State& a, const State& b) const {
   return growth;
 }
 
+uint64_t Lanes::growths_until(const Step& comparison, const Growth& growth, uint32_t mask) const {
+  LaneValues a, b;
+  uint32_t skip = read(comparison.sources[0], a, comparison.is_signed) |
+                  read(comparison.sources[1], b, comparison.is_signed);
+  const auto grows = [&](const Source& source, uint32_t lane) -> int64_t {
+    if (source.slot == kNoSlot) return 0;
+    const auto slot = static_cast<size_t>(source.slot);
+    if (growth.uneven[slot] >> lane & 1) skip |= 1u << lane;
+    const auto step = static_cast<int32_t>(growth.steps[slot][lane]);
+    return source.negated || source.inverted ? -int64_t{step} : step;
+  };
+  uint64_t least = ~uint64_t{0};
+  for (uint32_t i = 0; i < kLanes; ++i) {
+    const int64_t step = grows(comparison.sources[0], i) - grows(comparison.sources[1], i);
+    if (step == 0 || ((skip | ~mask) >> i & 1)) continue;
+    const auto apart = static_cast<int64_t>(a[i] - b[i]);
+    if ((apart < 0) == (step < 0)) continue;  // ever farther apart
+    least = std::min(least, static_cast<uint64_t>(std::abs(apart / step)));
+  }
+  return least;
+}
+
 void Lanes::extrapolate(const Growth& growth, uint64_t times) {
   for (size_t slot = 0; slot < values_.size(); ++slot) {
     for (uint32_t i = 0; i < kLanes; ++i)

@@ -67,6 +67,8 @@ class Lanes {
     std::vector<uint32_t> uneven;
   };
   Growth growth(const State& a, const State& b) const;
+  /// How often registers can grow before a comparison's operands meet or change places.
+  uint64_t growths_until(const Step& comparison, const Growth& growth, uint32_t mask) const;
   /// Lets registers grow on; what grew unevenly becomes unknown.
   void extrapolate(const Growth& growth, uint64_t times);
 

@@ -67,7 +67,7 @@ struct SimulationInput {
   const MemoryPlan& memory;
   uint32_t resident_blocks = 1;
   uint32_t active = 1;  ///< multiprocessors that have blocks
-  uint64_t most_issues = 400'000;
+  uint64_t most_issues = 200'000;
 };
 
 Simulation simulate(const SimulationInput& input,

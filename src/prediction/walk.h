@@ -51,7 +51,7 @@ struct Walk {
 };
 
 struct WalkLimits {
-  uint64_t steps = 1'500'000;             ///< that all sample warps run together
+  uint64_t steps = 600'000;               ///< that all sample warps run together
   uint64_t steps_before_skipping = 3000;  ///< of one warp, before loops are skipped ahead
   uint32_t warps = 48;                    ///< sample warps, at most
 };

@@ -11,6 +11,8 @@ namespace {
 constexpr uint64_t kOffsetMask = (uint64_t{1} << kBufferShift) - 1;
 /// Loops are skipped ahead by this many rounds, so that what alternates comes out right.
 constexpr uint32_t kRounds = 4;
+/// A loop that goes on for longer has lost what ends it.
+constexpr uint64_t kEndless = uint64_t{1} << 32;
 
 bool is_single(uint32_t lanes) {
   return std::popcount(lanes) == 1;
@@ -27,7 +29,9 @@ WarpRunner::WarpRunner(const Program& program, const Launch& launch, const WalkL
       walk_(walk),
       lanes_(program),
       header_of_(program.steps.size(), kNoBlock),
-      address_of_(program.steps.size()) {
+      address_of_(program.steps.size()),
+      sharing_of_(program.steps.size(), 1),
+      was_known_(program.steps.size(), false) {
   for (uint32_t i = 0; i < program.loops.loops.size(); ++i) {
     const uint32_t first = program.graph.blocks[program.loops.loops[i].header].first;
     if (header_of_[first] == kNoBlock) header_of_[first] = i;
@@ -95,6 +99,8 @@ bool WarpRunner::step() {
   const Step& now = program_.steps[at];
   const uint32_t all = groups_[current].mask;
   uint32_t mask = lanes_.guard(now.guard, all);
+  const bool touches_memory = now.op == Op::store || now.op == Op::atomic || now.op == Op::load;
+  if (touches_memory && (lanes_.guard_unknown(now.guard) & all)) mask = assumed_guard(at, now, all);
   if (!quiet_)
     trace_->events.push_back({at, 1, kNoAccess, static_cast<uint32_t>(std::popcount(mask))});
   previous_ = at;
@@ -169,9 +175,11 @@ uint32_t WarpRunner::decide(uint32_t at, const Step& step, uint32_t mask, uint32
                             ? decisions_.loop_left(at)
                             : program_.loops.innermost[program_.graph.block_of[at]];
   if (unknown == 0) {
+    was_known_[at] = true;
     if (loop != kNoBlock && step.op == Op::branch) loops_[loop].known_exit = true;
     return taken;
   }
+  if (was_known_[at]) spoiled_ = true;
   const auto with = [&](uint32_t lanes) { return (taken & ~unknown) | (lanes & unknown); };
   if (loop != kNoBlock) {
     if (step.op == Op::exit) return with(0);  // goes on until the loop's own end
@@ -203,6 +211,18 @@ uint32_t WarpRunner::decide(uint32_t at, const Step& step, uint32_t mask, uint32
   for (uint32_t i = 0; i < kLanes; ++i)
     skips |= static_cast<uint32_t>(static_cast<double>(mix(salt + i) % 1000) >= 1000 * share) << i;
   return with(skips);
+}
+
+/// What would be a branch around an access, had the compiler not put a guard before it.
+uint32_t WarpRunner::assumed_guard(uint32_t at, const Step& step, uint32_t mask) {
+  const uint32_t unknown = lanes_.guard_unknown(step.guard) & mask;
+  const double share = decisions_.share(at);
+  uint32_t enters = 0;
+  for (uint32_t i = 0; i < kLanes; ++i) {
+    const uint64_t dice = mix(warp_number_ * 977 + at * 131 + executed_ + i);
+    enters |= static_cast<uint32_t>(static_cast<double>(dice % 1000) < 1000 * share) << i;
+  }
+  return (lanes_.guard(step.guard, mask) & ~unknown) | (enters & unknown);
 }
 
 // Loops.
@@ -263,10 +283,22 @@ bool WarpRunner::run_rounds(uint32_t loop, uint32_t rounds, uint64_t limit) {
       going = step();
     }
     header_of_[header] = saved;
-    if (groups_.size() != 1 || groups_[0].at != header || groups_[0].mask != mask) return false;
+    if (groups_.size() != 1 || groups_[0].at != header || groups_[0].mask != mask || spoiled_)
+      return false;
     ++loops_[loop].rounds;
   }
   return true;
+}
+
+uint64_t WarpRunner::growths_left(uint32_t loop, const Lanes::Growth& growth) const {
+  uint64_t least = ~uint64_t{0};
+  for (uint32_t block : program_.loops.loops[loop].blocks) {
+    const Block& each = program_.graph.blocks[block];
+    for (uint32_t i = each.first; i <= each.last; ++i)
+      if (program_.steps[i].op == Op::compare)
+        least = std::min(least, lanes_.growths_until(program_.steps[i], growth, groups_[0].mask));
+  }
+  return least;
 }
 
 /// Goes on with a loop as long as its registers grow evenly, in steps that double; the rounds that
@@ -276,25 +308,42 @@ void WarpRunner::try_to_skip(uint32_t loop) {
   const size_t from = loops_[loop].second_events, to = trace_->events.size();
   const Lanes::Growth growth = lanes_.growth(loops_[loop].first, loops_[loop].second);
   const uint64_t round_cost = was_quiet ? 20000 : std::max<uint64_t>(64, 4 * (to - from));
+  struct Moment {
+    Lanes::State lanes;
+    std::vector<Group> groups;
+    std::unordered_map<uint32_t, LocalValue> local;
+    uint32_t rounds = 0;
+  };
+  const auto now = [&] { return Moment{lanes_.state(), groups_, local_, loops_[loop].rounds}; };
+  const auto go_back = [&](const Moment& to_there) {
+    lanes_.restore(to_there.lanes);
+    groups_ = to_there.groups;
+    local_ = to_there.local;
+    loops_[loop].rounds = to_there.rounds;
+  };
   quiet_ = true;
+  const Moment before = now();
   uint64_t skipped = 0;
-  for (uint64_t times = 16; times > 0;) {
-    const Lanes::State saved = lanes_.state();
-    const std::vector<Group> groups = groups_;
-    const uint32_t rounds = loops_[loop].rounds;
-    const auto local = local_;
+  for (uint64_t times = 16; times > 0 && skipped < kEndless;) {
+    // Two growths are left over, since a comparison may be some rounds ahead of what is seen here.
+    const uint64_t left = growths_left(loop, growth);
+    times = std::min(times, left > 2 ? left - 2 : 0);
+    if (times == 0) break;
+    const Moment saved = now();
     lanes_.extrapolate(growth, times);
     loops_[loop].rounds += static_cast<uint32_t>(times) * kRounds;
+    spoiled_ = false;
     if (run_rounds(loop, kRounds, round_cost)) {
       skipped += times + 1;
       times = std::min<uint64_t>(times * 4, uint64_t{1} << 28);
-      continue;
+    } else {
+      go_back(saved);
+      times /= 4;
     }
-    lanes_.restore(saved);
-    groups_ = groups;
-    local_ = local;
-    loops_[loop].rounds = rounds;
-    times /= 4;
+  }
+  if (skipped >= kEndless) {
+    go_back(before);
+    skipped = 0;
   }
   quiet_ = was_quiet;
   if (quiet_) return;
@@ -314,6 +363,16 @@ void WarpRunner::memory(const Step& step, uint32_t at, uint32_t mask) {
   uint32_t first = 0;
   while (!(mask >> first & 1)) ++first;
   address_of_[at] = addresses[first];
+  if (step.op == Op::load) {
+    uint32_t distinct = 0;
+    uint64_t last = ~uint64_t{0};
+    for (uint32_t i = 0; i < kLanes; ++i) {
+      if (!(mask >> i & 1)) continue;
+      distinct += addresses[i] != last;
+      last = addresses[i];
+    }
+    sharing_of_[at] = static_cast<uint32_t>(std::popcount(mask)) / distinct;
+  }
   if (step.op == Op::store && step.space == MemorySpace::local) store_local(step, addresses, mask);
   if (step.op == Op::load || step.op == Op::atomic) load_values(step, at, addresses, unknown, mask);
 }
@@ -397,7 +456,8 @@ void WarpRunner::watch_offsets(const Step& step, uint32_t at, uint32_t mask) {
     if (!difference || first.op != Op::load || second.op != Op::load) continue;
     if (first.space != MemorySpace::global || second.space != MemorySpace::global) continue;
     const uint64_t x = address_of_[a - 1], y = address_of_[b - 1];
-    if ((x > y ? x - y : y - x) == first.bytes) decisions_.add_offsets(x >> kBufferShift, at);
+    if ((x > y ? x - y : y - x) == first.bytes)
+      decisions_.add_offsets(x >> kBufferShift, at, sharing_of_[a - 1]);
   }
 }
 

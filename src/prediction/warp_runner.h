@@ -25,7 +25,8 @@ class Decisions {
   /// Whether a branch's way leads to code for rare operands only.
   bool is_rare(uint32_t step) const;
   /// Values of a buffer that rise evenly: begins and ends of rows.
-  void add_offsets(uint64_t buffer, uint32_t step);
+  /// `sharing` threads each go over one row together.
+  void add_offsets(uint64_t buffer, uint32_t step, uint32_t sharing);
   const std::map<uint64_t, double>& offsets() const { return offsets_; }
   void address_unknown(uint32_t step);
   std::vector<std::string> texts() const { return {texts_.begin(), texts_.end()}; }
@@ -70,6 +71,8 @@ class WarpRunner {
   size_t lowest() const;
   void enter_header(uint32_t step);
   void try_to_skip(uint32_t loop);
+  uint64_t growths_left(uint32_t loop, const Lanes::Growth& growth) const;
+  uint32_t assumed_guard(uint32_t at, const Step& step, uint32_t mask);
   bool run_rounds(uint32_t loop, uint32_t rounds, uint64_t limit);
   void branch(size_t group, const Step& step, uint32_t mask);
   uint32_t decide(uint32_t at, const Step& step, uint32_t mask, uint32_t taken, uint32_t unknown);
@@ -92,7 +95,11 @@ class WarpRunner {
   std::vector<LoopProgress> loops_;
   std::vector<uint32_t> header_of_;   ///< by step: loop whose header starts there
   std::vector<uint64_t> address_of_;  ///< by step: what a load read last, in its first thread
+  std::vector<uint32_t>
+      sharing_of_;  ///< by step: threads that a load's addresses were the same for
   WarpTrace* trace_ = nullptr;
+  std::vector<bool> was_known_;  ///< by step: a branch that was once decided without data
+  bool spoiled_ = false;         ///< such a branch is not any more, since a loop was skipped ahead
   bool quiet_ = false;
   uint32_t previous_ = 0;
   uint64_t executed_ = 0;
