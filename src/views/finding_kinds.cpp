@@ -62,6 +62,30 @@ constexpr FindingKind kKinds[] = {
      "Precise math functions take many instructions. Where their last bits do not matter, use the "
      "intrinsic "
      "ones, such as __expf, or compile with -use_fast_math."},
+    {"occupancy-increase", "More resident blocks",
+     "Registers or shared memory of a block keep others off the multiprocessor, which then has too "
+     "few warps to hide "
+     "waiting. Take less for each block."},
+    {"tail-effect", "Fill the last wave",
+     "The last wave of blocks uses a part of the device only. Launch a number of blocks that fills "
+     "it, or smaller "
+     "blocks."},
+    {"divergence", "Let a warp's threads agree",
+     "The threads of a warp take different sides of a branch, which run one after the other. Group "
+     "the work so that "
+     "neighbours take the same side."},
+    {"branch-elimination", "Test less often",
+     "A branch in a loop nearly always goes the same way. Test before the loop, or handle the rare "
+     "case elsewhere."},
+    {"launch-overhead", "Fewer launches",
+     "Kernels are shorter than the gaps between them. Use a CUDA graph, fuse kernels, or give each "
+     "more to do."},
+    {"host-copies", "Fewer copies",
+     "The device waits for copies between host and device. Keep data on the device, pin host "
+     "memory, overlap copies "
+     "with kernels."},
+    {"host-gaps", "Keep the device busy",
+     "The device has nothing to do while the host works. Launch ahead, or move the host's work."},
     {"remote-access", "Memory on the wrong node",
      "Threads access memory that belongs to another processor socket. Place pages near the threads "
      "that use "
