@@ -24,6 +24,7 @@ void describe_program(CLI::App& app) {
       "  fathom report run.fdb                               where the time goes\n"
       "  fathom advise run.fdb                               what to change, and what it would "
       "bring\n"
+      "  fathom predict k.ptx --grid 4096 --block 256        how long a kernel would take\n"
       "  fathom inspect libfoo.so --disassemble              the GPU code in a file\n"
       "  fathom doctor                                       what works on this machine\n\n"
       "`fathom COMMAND --help` tells more. report and advise take a measurement directory too.\n"

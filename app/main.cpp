@@ -5,6 +5,7 @@
 #include "app/command_line.h"
 #include "app/doctor.h"
 #include "app/inspect.h"
+#include "app/predict.h"
 #include "app/record.h"
 #include "app/report.h"
 
@@ -16,6 +17,7 @@ int main(int argc, char** argv) {
   fathom::add_analyze(app, exit_code);
   fathom::add_report(app, exit_code);
   fathom::add_advise(app, exit_code);
+  fathom::add_predict(app, exit_code);
   fathom::add_inspect(app, exit_code);
   fathom::add_doctor(app, exit_code);
   return fathom::run_command_line(app, argc, argv, exit_code);

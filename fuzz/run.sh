@@ -26,6 +26,7 @@ seeds() {
     fatbin_fuzz) echo tests/fixtures/fatbin tests/fixtures/cubin ;;
     measurement_fuzz) echo tests/fixtures/h200-samples ;;
     nvdisasm_text_fuzz) echo tests/fixtures/cubin ;;
+    ptx_fuzz) echo tests/fixtures/ptx ;;
     sass_fuzz) echo build/fuzz/seeds/sass_fuzz ;;
   esac
 }

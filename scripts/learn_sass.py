@@ -2,7 +2,7 @@
 """Learns src/binary/data/sass.table, the table of the native SASS decoder, from nvdisasm.
 
     sass_shapes LIBRARY... CUBIN... >WORDS
-    scripts/learn_sass.py OUTPUT NVDISASM[,NVDISASM...] WORDS
+    scripts/learn_sass.py OUTPUT NVDISASM[,NVDISASM...] WORDS [OPCODE...]    some opcodes: the others of OUTPUT stay
 
 nvdisasm disassembles raw words of any architecture (`nvdisasm -b SM90 FILE`), so it can be asked what any bit means.
 The words, which tests/sass_differential/sass_shapes takes from real code, only say which opcodes exist and where to
@@ -30,6 +30,7 @@ import re
 import struct
 import sys
 
+import sass_tables
 from sass_oracle import (LIT, NUMBER, REG, Oracle, align, cut, field, integer, literals, literals_of, put, register_name,
                          registers, skeleton)
 
@@ -755,12 +756,13 @@ def other_forms(oracle, shapes):
 
 
 def learn_architecture(job):
-    programs, arch, shapes = job
+    programs, arch, shapes, with_other_forms = job
     for program in programs.split(','):
         oracle = Oracle(program, 'SM' + arch)
         if oracle.ask([0x7918 | 0x000fc000 << 96])[0] is None:
             continue
-        shapes = other_forms(oracle, shapes)
+        if with_other_forms:
+            shapes = other_forms(oracle, shapes)
         log = []
         width = 6 if int(arch.rstrip('a')) < 100 else 8
         tasks = {k: learn_opcode(k, v, width, log) for k, v in shapes.items()}
@@ -774,26 +776,23 @@ def learn_architecture(job):
 
 
 def main():
-    output, programs, words = sys.argv[1:]
+    output, programs, words = sys.argv[1:4]
+    wanted = {int(opcode, 16) for opcode in sys.argv[4:]}
     shapes = read_words(words)
+    if wanted:
+        kept, known = sass_tables.read(output)
+        shapes = {opcode: shapes[opcode] for opcode in wanted if opcode in shapes}
+        archs = [arch for arch in ARCHITECTURES if arch.rstrip('a') in known]
+    else:
+        kept, archs = None, ARCHITECTURES
     print(sum(map(len, shapes.values())), 'words of', len(shapes), 'opcodes', file=sys.stderr)
     tables = {}
     with multiprocessing.Pool() as pool:
-        for arch, table, asked in pool.imap(learn_architecture, [(programs, a, shapes) for a in ARCHITECTURES], 1):
+        jobs = [(programs, arch, shapes, not wanted) for arch in archs]
+        for arch, table, asked in pool.imap(learn_architecture, jobs, 1):
             print('sm_%s: asked %d words, learned %d opcodes' % (arch, asked, len(table)), file=sys.stderr)
             tables[arch] = table
-    with open(output, 'w') as file:
-        file.write('# Made by scripts/learn_sass.py; the format is described in src/binary/README.md.\n')
-        for opcode in sorted({k for t in tables.values() for k in t}):
-            # Architectures with the same entries share them.
-            users = collections.defaultdict(list)
-            for arch in ARCHITECTURES:
-                if tables[arch].get(opcode):
-                    users[tuple(tables[arch][opcode])].append(arch.rstrip('a'))
-            for entries, archs in users.items():
-                for entry in entries:
-                    guard, rest = entry.split('\n', 1)
-                    file.write('opcode %03x %s %s\n%s\n' % (opcode, guard, ','.join(archs), rest))
+    sass_tables.write(output, tables, kept)
 
 
 if __name__ == '__main__':

@@ -2,6 +2,7 @@
 
 #include "advice/launch_shape.h"
 #include "advice/optimizer.h"
+#include "advice/what_if.h"
 #include "base/text.h"
 
 namespace fathom {
@@ -61,7 +62,10 @@ class BlockIncrease : public Optimizer {
                         {"warps per scheduler now", p.warps, "warps"},
                         {"warps per scheduler then", p.new_warps, "warps"},
                         {"chance that a sampled warp issues", p.issue_ratio, "fraction"}};
-    finding.speedup = parallel_range(view, p);
+    Change change;
+    change.warps = blocks / multiprocessors;
+    change.multiprocessors = multiprocessors / blocks;
+    finding.speedup = estimate(view, view.model(), change, 0.75, 1.05);
     finding.title = format("Too few blocks: %.0f of %.0f multiprocessors are idle",
                            multiprocessors - blocks, multiprocessors);
     finding.text = format(

@@ -3,13 +3,16 @@
 
 #include <algorithm>
 
-#include "advice/estimators.h"
 #include "advice/loops.h"
 #include "advice/optimizer.h"
+#include "advice/what_if.h"
 #include "base/text.h"
 
 namespace fathom {
 namespace {
+
+/// What is needed by a smaller share of the samples is not looked into.
+constexpr double kLeastShare = 0.002;
 
 /// Latency to hide in one scope, and the active samples that could hide it.
 struct Scope {
@@ -36,14 +39,12 @@ class CodeReordering : public Optimizer {
   static std::map<uint32_t, Scope> match_function(const KernelView& view, const FunctionPart& part,
                                                   Hotspots& matched) {
     const AnalyzedFunction& function = *part.function;
-    std::vector<LoopView> loops = view_loops(view, part);
     std::map<uint32_t, Scope> scopes;
     std::map<std::pair<uint32_t, uint32_t>, bool> serial;
+    std::map<uint32_t, LoopDependences> dependences;
     for (const Blame& edge : function.blame) {
       if (!is_hideable(edge) || edge.kind == StallClass::arithmetic) continue;
       uint32_t loop = common_loop(function, edge.producer, edge.consumer);
-      if (loop != kNoBlock && unroll_factor(loops[loop]) > 1)
-        continue;  // too little else in it: unroll first
       if (loop != kNoBlock) {
         auto [known, is_new] = serial.try_emplace({loop, edge.producer}, false);
         if (is_new) known->second = chases_pointer(function, loop, edge.producer);
@@ -51,10 +52,19 @@ class CodeReordering : public Optimizer {
       }
       Scope& scope = scopes[loop];
       scope.latency += part.fraction * edge.latency;
-      scope.active = loop == kNoBlock ? active_outside_loops(part) : loops[loop].active;
+      scope.active = std::max(scope.active, fillers(view, part, loop, edge, dependences));
       matched.add(view, part, edge);
     }
     return scopes;
+  }
+
+  /// Samples of work in the scope that the value's address does not come from.
+  static double fillers(const KernelView& view, const FunctionPart& part, uint32_t loop,
+                        const Blame& edge, std::map<uint32_t, LoopDependences>& dependences) {
+    if (loop == kNoBlock) return active_outside_loops(part);
+    if (part.fraction * edge.latency < kLeastShare * view.total()) return 0;
+    auto known = dependences.try_emplace(loop, *part.function, loop).first;
+    return part.fraction * known->second.independent_work(edge.producer);
   }
 
   static double active_outside_loops(const FunctionPart& part) {
@@ -73,10 +83,9 @@ class CodeReordering : public Optimizer {
     finding.related = related_of(matched, 3);
     finding.evidence = sample_evidence(view, matched.latency());
     finding.evidence.push_back({"samples that other work can hide", hidden, "samples"});
-    double ratio = matched.latency() > 0 ? hidden / matched.latency() : 0;
-    finding.speedup = with_sampling_error(total, matched.latency(), [&](double latency) {
-      return latency_hiding(total, hidden, latency * ratio);
-    });
+    Change change;
+    change.delay = hidden;
+    finding.speedup = estimate(view, view.model(), change, 0.5, 1.15);
     finding.title = "Values are used too soon after they were asked for";
     finding.text = format(
         "%.0f%% of the kernel's samples wait, with nothing else to do, for data that was requested "

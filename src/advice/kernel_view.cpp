@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "advice/what_if.h"
+#include "attribution/chains.h"
 #include "base/text.h"
 
 namespace fathom {
@@ -18,14 +20,16 @@ KernelView::KernelView(const Attribution& attribution, uint32_t kernel)
   }
 }
 
+const WhatIf& KernelView::model() const {
+  if (!model_) model_ = std::make_shared<const WhatIf>(*this);
+  return *model_;
+}
+
 const DeviceFacts* KernelView::device() const {
   return kernel_.device == kNoId ? nullptr : &attribution_.profile.devices[kernel_.device];
 }
 
-namespace {
-
-/// Code that the compiler or the toolkit's headers put between the launch and the user's line: on
-/// the host nvcc makes a function of the kernel's own name, and files named after the source.
+// On the host nvcc makes a function of the kernel's own name, and files named after the source.
 bool is_launch_glue(const Context& context, const std::string& kernel) {
   const std::string& file = context.at.file;
   return short_name(context.name) == short_name(kernel) || starts_with(context.name, "__") ||
@@ -33,8 +37,6 @@ bool is_launch_glue(const Context& context, const std::string& kernel) {
          file.find("/include/crt/") != std::string::npos ||
          file.find("cuda_runtime") != std::string::npos;
 }
-
-}  // namespace
 
 SourceLocation KernelView::launch_site() const {
   const auto& contexts = attribution_.profile.contexts;
@@ -67,6 +69,16 @@ SourceLocation KernelView::first_line() const {
   return best;
 }
 
+const std::vector<LaneAccess>& KernelView::accesses(const FunctionPart& part) const {
+  auto [known, is_new] = accesses_.try_emplace(part.function);
+  if (is_new) {
+    std::array<uint32_t, 3> block{};
+    if (!kernel_.groups.empty()) block = main_group().shape.block;
+    known->second = lane_accesses(*part.function, block);
+  }
+  return known->second;
+}
+
 std::string KernelView::quote(const SourceLocation& at) const {
   for (const SourceText& source : attribution_.profile.sources) {
     if (source.file != at.file) continue;
@@ -75,6 +87,16 @@ std::string KernelView::quote(const SourceLocation& at) const {
   }
   return "";
 }
+
+namespace {
+
+/// Without the target of a jump: an offset says nothing to a reader.
+std::string text_of(const Instruction& instruction) {
+  if (instruction.flow == Flow::next || instruction.flow == Flow::exit) return instruction.text;
+  return instruction.text.substr(0, instruction.text.find(instruction.opcode)) + instruction.opcode;
+}
+
+}  // namespace
 
 Hotspots::Spot& Hotspots::spot(const KernelView& view, const FunctionPart& part, uint32_t cause,
                                uint32_t wait) {
@@ -97,8 +119,11 @@ void Hotspots::add(const KernelView& view, const FunctionPart& part, const Blame
   if (stalls <= at.heaviest) return;
   at.heaviest = stalls;
   at.distance = edge.distance;
-  at.cause_text = part.function->instructions[edge.producer].text;
-  at.wait_text = part.function->instructions[edge.consumer].text;
+  at.cause_text = text_of(part.function->instructions[edge.producer]);
+  at.wait_text = text_of(part.function->instructions[edge.consumer]);
+  at.chain.clear();
+  for (uint32_t behind : chain_behind(*part.function, edge.producer, edge.stalls))
+    at.chain.push_back({text_of(part.function->instructions[behind]), view.facts(part, behind).at});
 }
 
 void Hotspots::add_own(const KernelView& view, const FunctionPart& part, uint32_t instruction,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attribution/attribution.h"
+#include "attribution/lane_access.h"
 
 namespace fathom {
 
@@ -14,6 +15,8 @@ struct FunctionPart {
   const AnalyzedFunction* function = nullptr;
   double fraction = 1;  ///< of the function's samples
 };
+
+class WhatIf;
 
 /// One kernel as an optimizer sees it. All sample numbers are those of this kernel.
 class KernelView {
@@ -40,6 +43,11 @@ class KernelView {
   const InstructionFacts& facts(const FunctionPart& part, uint32_t instruction) const {
     return attribution_.profile.instructions[part.function->first_instruction + instruction];
   }
+  /// How the part's memory accesses spread over a warp, for the blocks of the main group. Read
+  /// once.
+  const std::vector<LaneAccess>& accesses(const FunctionPart& part) const;
+  /// The queueing model of the kernel as it was measured. Fitted once.
+  const WhatIf& model() const;
   /// The source line quoted, without leading blanks; empty if the source is not there.
   std::string quote(const SourceLocation& at) const;
 
@@ -48,7 +56,13 @@ class KernelView {
   const KernelSummary& kernel_;
   std::vector<FunctionPart> parts_;
   double total_ = 0, active_ = 0, issued_ = 0;
+  mutable std::map<const AnalyzedFunction*, std::vector<LaneAccess>> accesses_;
+  mutable std::shared_ptr<const WhatIf> model_;
 };
+
+/// Code that the compiler or the toolkit's headers put between the launch of `kernel` and the
+/// user's line.
+bool is_launch_glue(const Context& context, const std::string& kernel);
 
 /// Stalls that an optimizer matched, gathered by the source lines of their cause and of the place
 /// that waits.
@@ -60,6 +74,8 @@ class Hotspots {
     double stalls = 0, latency = 0;     ///< samples
     uint32_t distance = 0;              ///< instructions between them, of the heaviest edge
     double heaviest = 0;
+    /// Instructions behind the cause that it waits for itself, and where they are; the root last.
+    std::vector<std::pair<std::string, SourceLocation>> chain;
   };
 
   void add(const KernelView& view, const FunctionPart& part, const Blame& edge);

@@ -2,14 +2,19 @@
 // the loads of several iterations are under way at the same time.
 
 #include <algorithm>
+#include <cmath>
 
 #include "advice/estimators.h"
 #include "advice/loops.h"
 #include "advice/optimizer.h"
+#include "advice/what_if.h"
 #include "base/text.h"
 
 namespace fathom {
 namespace {
+
+/// Loops with less of the kernel's samples than this are not looked into.
+constexpr double kLeastShare = 0.005;
 
 class LoopUnrolling : public Optimizer {
  public:
@@ -19,7 +24,8 @@ class LoopUnrolling : public Optimizer {
     std::vector<Finding> findings;
     for (const FunctionPart& part : view.parts())
       for (const LoopView& loop : view_loops(view, part)) {
-        if (unroll_factor(loop) < 2) continue;
+        if (unroll_factor(loop) < 2 || loop.active < kLeastShare * view.total()) continue;
+        if (trips_of(*part.function, loop.loop).value_or(2) < 2) continue;
         Hotspots matched = match_loop(view, part, loop.loop);
         if (!matched.empty()) findings.push_back(describe(view, part, loop, matched));
       }
@@ -30,12 +36,13 @@ class LoopUnrolling : public Optimizer {
   static Hotspots match_loop(const KernelView& view, const FunctionPart& part, uint32_t loop) {
     const AnalyzedFunction& function = *part.function;
     Hotspots matched;
+    LoopDependences dependences(function, loop);
     std::map<uint32_t, bool> serial;
     for (const Blame& edge : function.blame) {
       if (!is_hideable(edge) || common_loop(function, edge.producer, edge.consumer) != loop)
         continue;
       auto [known, is_new] = serial.try_emplace(edge.producer, false);
-      if (is_new) known->second = chases_pointer(function, loop, edge.producer);
+      if (is_new) known->second = dependences.is_recurrent(edge.producer);
       if (!known->second) matched.add(view, part, edge);
     }
     return matched;
@@ -45,6 +52,10 @@ class LoopUnrolling : public Optimizer {
                           const Hotspots& matched) {
     const LoopFacts& facts = view.profile().loops[part.function->first_loop + loop.loop];
     uint32_t factor = unroll_factor(loop);
+    std::optional<double> trips = trips_of(*part.function, loop.loop);
+    if (trips) factor = std::max(2u, std::min(factor, uint32_t(*trips)));
+    // Iterations that make no full group run one at a time as before.
+    double grouped = trips ? std::min(1.0, std::floor(*trips / factor) * factor / *trips) : 1;
     Finding finding;
     finding.location = matched.hottest_cause();
     finding.related = related_of(matched, 3);
@@ -53,13 +64,15 @@ class LoopUnrolling : public Optimizer {
          format("%u instructions, executed one iteration at a time", loop.instructions)});
     finding.evidence = sample_evidence(view, matched.latency());
     finding.evidence.push_back({"active samples in the loop", loop.active, "samples"});
+    if (trips) finding.evidence.push_back({"iterations each time, at least", *trips, "iterations"});
     finding.evidence.push_back({"unroll factor assumed", double(factor), "iterations"});
     // The paper's bound (equation 5) is what rearranging the present body can hide. Unrolling also
     // overlaps the latencies of the iterations with each other, so that one of `factor` remains.
     double total = view.total();
-    finding.speedup = with_sampling_error(total, matched.latency(), [&](double latency) {
-      return stall_elimination(total, latency * (1 - 1.0 / factor));
-    });
+    const WhatIf& model = view.model();
+    Change change = loop_overhead(view, model, part, loop.loop);
+    change.delay += matched.latency();
+    finding.speedup = estimate(view, model, change.scaled(grouped * (1 - 1.0 / factor)), 0.6, 1.1);
     if (finding.speedup)
       finding.speedup->low =
           std::min(finding.speedup->low, latency_hiding(total, loop.active, matched.latency()));
@@ -75,7 +88,8 @@ class LoopUnrolling : public Optimizer {
         "remainder apart",
         "use several accumulators, so that the iterations do not wait for each other's sum",
         "mark pointers __restrict__, so that loads may move above stores"};
-    finding.assumptions = {format("the loop runs for many more than %u iterations", factor),
+    finding.assumptions = {trips ? format("the loop runs for about %.0f iterations or more", *trips)
+                                 : format("the loop runs for many more than %u iterations", factor),
                            "memory bandwidth is not used up yet"};
     return finding;
   }

@@ -1,9 +1,13 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
 #include <vector>
 
 #include "advice/kernel_view.h"
+#include "advice/what_if.h"
+#include "attribution/loop_dependences.h"
 #include "attribution/loop_queries.h"
 
 namespace fathom {
@@ -14,8 +18,7 @@ struct LoopView {
   uint32_t loop = 0;  ///< index in AnalyzedFunction::loops
   double active = 0;  ///< samples with an issue, nested loops included
   uint32_t instructions = 0;
-  uint32_t copies =
-      1;  ///< how often the compiler repeated the body: copies of the same load of the same line
+  uint32_t copies = 1;  ///< how often the compiler repeated the body
   bool has_barrier = false;
   bool innermost = true;
 };
@@ -29,6 +32,16 @@ inline constexpr uint32_t kMostCopies = 8;
 uint32_t unroll_factor(const LoopView& loop);
 
 std::vector<LoopView> view_loops(const KernelView& view, const FunctionPart& part);
+
+/// How often the body runs each time the loop is entered, from the issued samples of the body and
+/// of what leads to it; with few samples before the loop a number that it hardly falls below.
+/// Nothing where no block leads to the loop alone.
+std::optional<double> trips_of(const AnalyzedFunction& function, uint32_t loop);
+
+/// What only steers the loop: the jump back, its test, and the counters that go from one iteration
+/// to the next. Of `factor` iterations that are unrolled one needs it.
+Change loop_overhead(const KernelView& view, const WhatIf& model, const FunctionPart& part,
+                     uint32_t loop);
 
 /// A latency that other work could fill: a load from global memory (or an arithmetic result),
 /// exposed.

@@ -29,11 +29,23 @@ std::unique_ptr<Optimizer> make_strength_reduction();
 std::unique_ptr<Optimizer> make_loop_unrolling();
 std::unique_ptr<Optimizer> make_code_reordering();
 std::unique_ptr<Optimizer> make_warp_balance();
+std::unique_ptr<Optimizer> make_coalescing();
 std::unique_ptr<Optimizer> make_memory_transaction_reduction();
+std::unique_ptr<Optimizer> make_vectorized_loads();
+std::unique_ptr<Optimizer> make_bank_conflicts();
+std::unique_ptr<Optimizer> make_atomic_contention();
+std::unique_ptr<Optimizer> make_asynchronous_copy();
+std::unique_ptr<Optimizer> make_tensor_cores();
 std::unique_ptr<Optimizer> make_block_increase();
 std::unique_ptr<Optimizer> make_thread_increase();
 std::unique_ptr<Optimizer> make_register_reuse();
 std::unique_ptr<Optimizer> make_function_inlining();
+std::unique_ptr<Optimizer> make_function_split();
+std::unique_ptr<Optimizer> make_fast_math();
+std::unique_ptr<Optimizer> make_occupancy_increase();
+std::unique_ptr<Optimizer> make_tail_effect();
+std::unique_ptr<Optimizer> make_divergence();
+std::unique_ptr<Optimizer> make_branch_elimination();
 
 /// Places of the hottest pairs of cause and waiting line, for Finding::related.
 std::vector<RelatedLocation> related_of(const Hotspots& hotspots, size_t most);

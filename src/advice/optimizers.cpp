@@ -1,9 +1,12 @@
 #include "advice/advice.h"
 #include "advice/estimators.h"
 #include "advice/optimizer.h"
+#include "advice/program_advice.h"
 #include "base/text.h"
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 namespace fathom {
 
@@ -13,12 +16,24 @@ const std::vector<std::unique_ptr<Optimizer>>& optimizers() {
     all.push_back(make_register_reuse());
     all.push_back(make_strength_reduction());
     all.push_back(make_warp_balance());
+    all.push_back(make_coalescing());
     all.push_back(make_memory_transaction_reduction());
+    all.push_back(make_vectorized_loads());
+    all.push_back(make_bank_conflicts());
+    all.push_back(make_atomic_contention());
+    all.push_back(make_asynchronous_copy());
+    all.push_back(make_tensor_cores());
     all.push_back(make_loop_unrolling());
     all.push_back(make_code_reordering());
     all.push_back(make_function_inlining());
+    all.push_back(make_function_split());
+    all.push_back(make_fast_math());
+    all.push_back(make_divergence());
+    all.push_back(make_branch_elimination());
     all.push_back(make_block_increase());
     all.push_back(make_thread_increase());
+    all.push_back(make_occupancy_increase());
+    all.push_back(make_tail_effect());
     return all;
   }();
   return list;
@@ -36,6 +51,9 @@ std::vector<RelatedLocation> related_of(const Hotspots& hotspots, size_t most) {
                          format("%s (%u instruction%s later, %.0f%% of the matched stalls)",
                                 spot.wait_text.c_str(), spot.distance,
                                 spot.distance == 1 ? "" : "s", share * 100)});
+    for (size_t i = 0; i < spot.chain.size(); ++i)
+      related.push_back({i + 1 == spot.chain.size() ? "root of the wait" : "which waits for",
+                         spot.chain[i].second, spot.chain[i].first});
   }
   return related;
 }
@@ -65,6 +83,15 @@ void complete(Finding& finding, std::string_view kind, const KernelView& view) {
                view.total()));
 }
 
+/// The compiler makes several loops of one: the same advice on the same line is given once, for the
+/// heaviest.
+void drop_repetitions(std::vector<Finding>& findings) {
+  std::set<std::tuple<std::string, std::string, SourceLocation>> said;
+  std::erase_if(findings, [&](const Finding& finding) {
+    return !said.insert({finding.kind, finding.fix, finding.location}).second;
+  });
+}
+
 double rank(const Finding& finding) {
   return finding.speedup ? finding.speedup->mid : 0;
 }
@@ -86,8 +113,11 @@ void advise(Attribution& attribution) {
       }
     std::stable_sort(findings.begin(), findings.end(),
                      [](const Finding& a, const Finding& b) { return rank(a) > rank(b); });
+    drop_repetitions(findings);
     std::move(findings.begin(), findings.end(), std::back_inserter(profile.findings));
   }
+  std::vector<Finding> program = advise_program(attribution);
+  std::move(program.begin(), program.end(), std::back_inserter(profile.findings));
 }
 
 }  // namespace fathom

@@ -4,11 +4,13 @@
 //   double precision that a float expression fell into (a double constant),
 //   other conversions and special functions.
 
+#include <algorithm>
 #include <array>
 #include <set>
 
-#include "advice/estimators.h"
+#include "advice/math_functions.h"
 #include "advice/optimizer.h"
+#include "advice/what_if.h"
 #include "base/text.h"
 
 namespace fathom {
@@ -29,10 +31,15 @@ bool narrows_double(const Instruction& i) {
   return i.op_class == OpClass::conversion && starts_with(i.opcode, "F2F.F32.F64");
 }
 
+bool has_immediate(const Instruction& i) {
+  return i.text.find(" 0x") != std::string::npos;
+}
+
 /// What the instructions of one source line of one function are.
 struct LineShape {
   bool reciprocal = false, integer_to_float = false /* rounded up */, float_to_integer = false;
   bool widens = false, narrows = false, doubles = false;
+  bool high_product = false, correction = false;
 
   void add(const Instruction& i) {
     reciprocal = reciprocal || (i.op_class == OpClass::special && has_modifier(i, "RCP"));
@@ -41,10 +48,15 @@ struct LineShape {
     widens = widens || widens_float(i);
     narrows = narrows || narrows_double(i);
     doubles = doubles || i.op_class == OpClass::fp64;
+    high_product = high_product || (starts_with(i.opcode, "IMAD.HI") && !has_immediate(i));
+    correction = correction || starts_with(i.opcode, "ISETP.GE");
   }
   /// The compiler divides integers through the reciprocal of the divisor as a float.
-  Shape shape() const {
-    if (reciprocal && integer_to_float && float_to_integer) return Shape::integer_division;
+  bool makes_reciprocal() const { return reciprocal && integer_to_float && float_to_integer; }
+  /// It makes the reciprocal of a divisor once, where several lines divide by it.
+  bool divides_again() const { return high_product && correction; }
+  Shape shape(bool any_reciprocal) const {
+    if (makes_reciprocal() || (any_reciprocal && divides_again())) return Shape::integer_division;
     if ((widens || narrows) && doubles) return Shape::accidental_double;
     return Shape::other;
   }
@@ -66,7 +78,7 @@ bool is_arithmetic(OpClass c) {
 }
 
 /// What the change would do to instructions of one function.
-struct Change {
+struct Affected {
   std::set<uint32_t> gone;     ///< not executed any more
   std::set<uint32_t> cheaper;  ///< still executed, but others wait less for them
 };
@@ -75,12 +87,23 @@ struct Change {
 struct Match {
   Hotspots hotspots;   ///< all that the pattern costs
   double removed = 0;  ///< of them, what the change saves
+  Change change;       ///< the issue slots and pipe cycles in `removed`
+
+  Change saving() const {
+    Change all = change;
+    all.delay = std::max(0.0, removed - change.issue);
+    return all;
+  }
 };
 
 /// Of a division's two dozen instructions a multiplication, a shift and a correction remain, which
 /// depend on each other as well. Measured on an H200 (samples/cuda/integer_division): 15% to 45%,
 /// depending on what the waiting hid before.
-constexpr double kDivisionKept = 0.3;
+constexpr double kDivisionKept = 0.25;
+
+/// Of double operations between conversions the compiler fuses this part with others, once all is
+/// float.
+constexpr double kFusedInFloat = 1.0 / 3;
 
 class StrengthReduction : public Optimizer {
  public:
@@ -88,33 +111,38 @@ class StrengthReduction : public Optimizer {
 
   std::vector<Finding> match(const KernelView& view) const override {
     std::array<Match, 3> matches;
+    const WhatIf& model = view.model();
     for (const FunctionPart& part : view.parts()) {
       if (is_division_routine(part.function->mangled)) {
         match_routine(view, part, matches[size_t(Shape::integer_division)]);
         continue;
       }
-      std::array<Change, 3> changes = classify(view, part);
+      std::array<Affected, 3> changes = classify(view, part);
       for (size_t s = 0; s < changes.size(); ++s)
-        tally(view, part, static_cast<Shape>(s), changes[s], matches[s]);
+        tally(view, model, part, static_cast<Shape>(s), changes[s], matches[s]);
     }
     std::vector<Finding> findings;
     for (size_t s = 0; s < matches.size(); ++s)
       if (!matches[s].hotspots.empty())
-        findings.push_back(describe(view, static_cast<Shape>(s), matches[s]));
+        findings.push_back(describe(view, model, static_cast<Shape>(s), matches[s]));
     return findings;
   }
 
  private:
-  static std::array<Change, 3> classify(const KernelView& view, const FunctionPart& part) {
+  static std::array<Affected, 3> classify(const KernelView& view, const FunctionPart& part) {
     const auto& instructions = part.function->instructions;
     std::map<SourceLocation, LineShape> lines;
+    std::map<SourceLocation, MathLine> math = math_lines(view, part);
     for (uint32_t i = 0; i < instructions.size(); ++i)
       lines[view.facts(part, i).at].add(instructions[i]);
-    std::array<Change, 3> changes;
+    bool any_reciprocal = std::any_of(lines.begin(), lines.end(), [](const auto& line) {
+      return line.second.makes_reciprocal();
+    });
+    std::array<Affected, 3> changes;
     for (uint32_t i = 0; i < instructions.size(); ++i) {
       const Instruction& instruction = instructions[i];
-      Shape shape = lines[view.facts(part, i).at].shape();
-      Change& change = changes[size_t(shape)];
+      Shape shape = lines[view.facts(part, i).at].shape(any_reciprocal);
+      Affected& change = changes[size_t(shape)];
       switch (shape) {
         case Shape::integer_division:
           if (is_arithmetic(instruction.op_class)) change.gone.insert(i);
@@ -124,6 +152,8 @@ class StrengthReduction : public Optimizer {
           if (instruction.op_class == OpClass::fp64) change.cheaper.insert(i);
           break;
         case Shape::other:
+          if (math.count(view.facts(part, i).at)) break;  // fast_math.cpp's
+          if (instruction.op_class == OpClass::conversion) change.gone.insert(i);
           if (instruction.op_class == OpClass::conversion ||
               instruction.op_class == OpClass::special ||
               instruction.op_class == OpClass::integer_wide)
@@ -136,14 +166,24 @@ class StrengthReduction : public Optimizer {
 
   /// Every sample on instructions that go away, and every stall elsewhere that they or cheaper ones
   /// cause.
-  static void tally(const KernelView& view, const FunctionPart& part, Shape shape,
-                    const Change& change, Match& match) {
+  static void tally(const KernelView& view, const WhatIf& model, const FunctionPart& part,
+                    Shape shape, const Affected& change, Match& match) {
     double saved = shape == Shape::integer_division ? 1 - kDivisionKept : 1;
     for (uint32_t i : change.gone) {
       double samples = double(part.function->samples[i].total());
       match.hotspots.add_own(view, part, i, samples);
       match.removed += part.fraction * samples * saved;
+      Change own = model.without(view, part, i).scaled(saved);
+      own.delay = 0;
+      match.change += own;
     }
+    if (shape == Shape::accidental_double)
+      for (uint32_t i : change.cheaper) {
+        Change own = model.without(view, part, i);
+        match.change.math += own.math / 2;
+        match.change.issue += own.issue * kFusedInFloat;
+        match.removed += own.issue * kFusedInFloat;
+      }
     for (const Blame& edge : part.function->blame) {
       if (edge.kind != StallClass::arithmetic && edge.kind != StallClass::throttle) continue;
       bool gone = change.gone.count(edge.producer), cheaper = change.cheaper.count(edge.producer);
@@ -193,16 +233,15 @@ class StrengthReduction : public Optimizer {
     match.removed += routine.fraction * samples * (1 - kDivisionKept);
   }
 
-  static Finding describe(const KernelView& view, Shape shape, const Match& match) {
+  static Finding describe(const KernelView& view, const WhatIf& model, Shape shape,
+                          const Match& match) {
     Finding finding;
     double matched = match.hotspots.stalls();
     finding.location = match.hotspots.hottest_cause();
     finding.related = related_of(match.hotspots, 3);
     finding.evidence = sample_evidence(view, matched);
     finding.evidence.push_back({"samples that the change saves", match.removed, "samples"});
-    finding.speedup = with_sampling_error(view.total(), match.removed, [&](double removed) {
-      return stall_elimination(view.total(), removed);
-    });
+    finding.speedup = estimate(view, model, match.saving(), 0.75, 1.25);
     double percent = 100 * matched / view.total();
     switch (shape) {
       case Shape::integer_division:

@@ -3,6 +3,7 @@
 
 #include "advice/launch_shape.h"
 #include "advice/optimizer.h"
+#include "advice/what_if.h"
 #include "base/text.h"
 
 namespace fathom {
@@ -67,7 +68,9 @@ class ThreadIncrease : public Optimizer {
                         {"warps per scheduler now", p.warps, "warps"},
                         {"warps per scheduler then", p.new_warps, "warps"},
                         {"chance that a sampled warp issues", p.issue_ratio, "fraction"}};
-    finding.speedup = parallel_range(view, p);
+    Change change;
+    change.warps = p.new_warps / p.warps;
+    finding.speedup = estimate(view, view.model(), change, 0.7, 1.1);
     finding.title = format("Small blocks: at most %u of %u warps can be resident",
                            group.occupancy.active_warps, group.occupancy.available_warps);
     finding.text = format(

@@ -1,8 +1,8 @@
 // Warp Balance (GPA paper, table 2): warps wait at a block-wide barrier for others that have more
 // to do.
 
-#include "advice/estimators.h"
 #include "advice/optimizer.h"
+#include "advice/what_if.h"
 #include "base/text.h"
 
 namespace fathom {
@@ -44,9 +44,9 @@ class WarpBalance : public Optimizer {
       finding.related.push_back(
           {"busy meanwhile", work, "the line that the late warps spend most time on"});
     finding.evidence = sample_evidence(view, hotspots.stalls());
-    finding.speedup = with_sampling_error(view.total(), hotspots.stalls(), [&](double matched) {
-      return stall_elimination(view.total(), matched);
-    });
+    Change change;
+    change.delay = hotspots.stalls();
+    finding.speedup = estimate(view, view.model(), change, 0.75, 1.03);
     finding.title = "Warps wait for each other at a barrier";
     finding.text = format(
         "%.0f%% of the kernel's samples are warps that have reached a block-wide barrier and wait "

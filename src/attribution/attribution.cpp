@@ -151,6 +151,7 @@ Result<Attribution> attribute(const Measurement& measurement, const AttributionO
   Profile& profile = attribution.profile;
   profile.run = measurement.run;
   profile.warnings = measurement.warnings;
+  attribution.timeline = timeline_of(measurement);
   SampledFunctions sampled = analyze_functions(measurement, options.decoder, profile.warnings);
   attribution.images = std::move(sampled.images);
   attribution.functions = std::move(sampled.functions);

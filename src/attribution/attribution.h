@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "attribution/timeline.h"
 #include "binary/decoder.h"
 #include "binary/gpu_binary.h"
 #include "flow/control_flow.h"
@@ -62,6 +63,7 @@ struct Attribution {
   std::vector<std::vector<FunctionShare>>
       kernel_functions;  ///< parallel to profile.kernels; own code first
   std::map<std::string, std::unique_ptr<GpuBinary>> images;  ///< by SHA-256
+  GpuTimeline timeline;
 };
 
 struct AttributionOptions {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "binary/sass_semantics.h"
 
 namespace fathom::testing {
 namespace {
@@ -26,6 +27,9 @@ Opcode opcode_of(const std::string& name) {
       {"IMAD", {OpClass::integer_multiply}},
       {"FADD", {OpClass::fp32}},
       {"FFMA", {OpClass::fp32}},
+      {"FMUL", {OpClass::fp32}},
+      {"FCHK", {OpClass::fp32}},
+      {"ISETP", {OpClass::integer}},
       {"DADD", {OpClass::fp64}},
       {"MUFU", {OpClass::special}},
       {"F2F", {OpClass::conversion}},
@@ -48,6 +52,7 @@ Register register_of(std::string_view name) {
 }
 
 void parse_operation(std::string_view text, Instruction& instruction) {
+  instruction.text = text;
   bool after_arrow = false, named = false;
   for (std::string_view word : split(text, ' ')) {
     if (word.empty()) continue;
@@ -90,18 +95,18 @@ void parse_note(std::string_view text, Instruction& instruction) {
   }
 }
 
-}  // namespace
+/// Reads what stands before the first "|" of a line.
+using ReadOperation = void (*)(std::string_view text, Instruction& instruction);
 
-std::vector<Instruction> instructions(const std::string& lines) {
+std::vector<Instruction> read_lines(const std::string& lines, ReadOperation read_operation) {
   std::vector<Instruction> result;
   for (std::string_view line : split(lines, '\n')) {
     line = trim(line);
     if (line.empty()) continue;
     Instruction instruction;
-    instruction.offset = 16 * result.size();
-    instruction.text = line;
     std::vector<std::string_view> parts = split(line, '|');
-    parse_operation(parts[0], instruction);
+    read_operation(trim(parts[0]), instruction);
+    instruction.offset = 16 * result.size();
     for (size_t i = 1; i < parts.size(); ++i) parse_note(parts[i], instruction);
     std::sort(instruction.defs.begin(), instruction.defs.end());
     std::sort(instruction.uses.begin(), instruction.uses.end());
@@ -110,16 +115,32 @@ std::vector<Instruction> instructions(const std::string& lines) {
   return result;
 }
 
-AnalyzedFunction function(const std::string& lines) {
+AnalyzedFunction function_of(std::vector<Instruction> instructions) {
   AnalyzedFunction result;
   result.mangled = "kernel";
   result.machine = machine_for(90).model;
-  result.instructions = instructions(lines);
+  result.instructions = std::move(instructions);
   result.samples.resize(result.instructions.size());
   result.graph = ControlFlowGraph::build(result.instructions);
   result.dominators = DominatorTree::build(result.graph);
   result.loops = LoopNest::build(result.graph, result.dominators);
   return result;
+}
+
+}  // namespace
+
+std::vector<Instruction> instructions(const std::string& lines) {
+  return read_lines(lines, parse_operation);
+}
+
+AnalyzedFunction function(const std::string& lines) {
+  return function_of(instructions(lines));
+}
+
+AnalyzedFunction sass_function(const std::string& lines) {
+  return function_of(read_lines(lines, [](std::string_view text, Instruction& instruction) {
+    instruction = read_sass(text);
+  }));
 }
 
 void put(AnalyzedFunction& function, uint32_t instruction, StallReason reason, uint64_t all,

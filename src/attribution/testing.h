@@ -17,6 +17,9 @@ std::vector<Instruction> instructions(const std::string& lines);
 /// A function with structure, without samples; the machine is sm_90's.
 AnalyzedFunction function(const std::string& lines);
 
+/// The same from the assembler's own text: "@!P0 LDG.E R0, desc[UR4][R2.64] | sets B0 | to 4".
+AnalyzedFunction sass_function(const std::string& lines);
+
 void put(AnalyzedFunction& function, uint32_t instruction, StallReason reason, uint64_t all,
          uint64_t latency = 0);
 

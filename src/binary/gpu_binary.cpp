@@ -20,6 +20,8 @@ constexpr uint8_t kInfoMaxThreads = 0x05;   // .nv.info attributes
 constexpr uint8_t kInfoFrameSize = 0x11;
 constexpr uint8_t kInfoMinStackSize = 0x12;
 constexpr uint8_t kInfoRegisters = 0x2f;
+constexpr uint8_t kInfoParameterBank = 0x0a;  // where in constant bank 0 parameters are
+constexpr uint8_t kInfoParameter = 0x17;
 
 /// Calls `use(attribute, payload)` for each record of a .nv.info or .nv.compat section: a format
 /// byte, an attribute byte, and 2 bytes that are the value, or the size of what follows.
@@ -246,6 +248,37 @@ KernelResources kernel_resources(const GpuBinary& binary, const GpuSymbol& kerne
 
 std::vector<KernelResources> all_resources(const GpuBinary& binary) {
   return resources_of(binary, binary.functions);
+}
+
+KernelParameters kernel_parameters(const GpuBinary& binary, const GpuSymbol& kernel) {
+  KernelParameters parameters;
+  Result<ElfFile> elf = ElfFile::open(*binary.bytes, binary.name);
+  if (!elf) return parameters;
+  const std::optional<ElfSection> info = find_section(*elf, ".nv.info." + kernel.name);
+  if (!info) return parameters;
+  for_each_attribute(info->data, [&](uint8_t attribute, Bytes payload) {
+    ByteReader reader(payload);
+    reader.u32();
+    if (attribute == kInfoParameterBank) parameters.base = reader.u16();
+    if (attribute != kInfoParameter) return;
+    KernelParameter parameter;
+    parameter.ordinal = reader.u16();
+    parameter.offset = reader.u16();
+    parameter.size = reader.u32() >> 18;
+    if (!reader.failed()) parameters.list.push_back(parameter);
+  });
+  std::sort(
+      parameters.list.begin(), parameters.list.end(),
+      [](const KernelParameter& a, const KernelParameter& b) { return a.ordinal < b.ordinal; });
+  return parameters;
+}
+
+Bytes constant_bank(const GpuBinary& binary, const GpuSymbol& kernel, uint32_t bank) {
+  Result<ElfFile> elf = ElfFile::open(*binary.bytes, binary.name);
+  if (!elf) return {};
+  const std::string name = format(".nv.constant%u.", bank) + kernel.name;
+  const std::optional<ElfSection> section = find_section(*elf, name);
+  return section ? section->data : Bytes();
 }
 
 }  // namespace fathom

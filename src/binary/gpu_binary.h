@@ -65,4 +65,17 @@ KernelResources kernel_resources(const GpuBinary& binary, const GpuSymbol& kerne
 /// The same for each of GpuBinary::functions, in one pass.
 std::vector<KernelResources> all_resources(const GpuBinary& binary);
 
+/// A kernel's parameter: bytes from the first parameter.
+struct KernelParameter {
+  uint32_t ordinal = 0, offset = 0, size = 0;
+};
+struct KernelParameters {
+  uint32_t base = 0;                  ///< of the first parameter in constant bank 0
+  std::vector<KernelParameter> list;  ///< by ordinal; empty if the compiler recorded none
+};
+KernelParameters kernel_parameters(const GpuBinary& binary, const GpuSymbol& kernel);
+/// What the file says about a constant bank of a kernel (2: the compiler's own constants); empty if
+/// nothing.
+Bytes constant_bank(const GpuBinary& binary, const GpuSymbol& kernel, uint32_t bank);
+
 }  // namespace fathom

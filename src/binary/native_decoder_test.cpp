@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "base/text.h"
 #include "binary/compare_sources.h"
 #include "binary/test_support.h"
 
@@ -101,6 +102,22 @@ TEST(NativeDecoder, TakesAnyBits) {
       EXPECT_TRUE(out.known || (out.defs.empty() && out.uses.empty()));
     }
     EXPECT_GT(known, 0u);
+  }
+}
+
+/// A number that nothing refers to was taken for another one of the same value while it was
+/// learned.
+TEST(SassTable, EveryNumberIsUsed) {
+  for (unsigned compute : {70u, 75u, 80u, 86u, 87u, 88u, 89u, 90u, 100u, 103u, 110u, 120u, 121u}) {
+    for (const SassEntry& entry : native_table(compute)->entries) {
+      std::string text;
+      for (const SassPart& part : entry.operands) text += part.text;
+      for (const SassGroup& group : entry.groups)
+        for (const std::string& piece : group.pieces) text += piece;
+      for (size_t i = 0; i < entry.literals.size(); ++i)
+        EXPECT_NE(text.find(format("{#%zu}", i)), std::string::npos)
+            << format("sm_%u, opcode %03x, number %zu", compute, entry.opcode, i);
+    }
   }
 }
 

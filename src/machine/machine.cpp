@@ -1,9 +1,11 @@
 #include "machine/machine.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <vector>
 
+#include "base/text.h"
 #include "machine/machine_data.h"
 
 namespace fathom {
@@ -60,6 +62,35 @@ MachineChoice machine_for(std::string_view device, uint32_t compute) {
     if (model.name == device) return {&model, true};
   }
   return machine_for(compute);
+}
+
+namespace {
+
+std::string in_lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
+}
+
+}  // namespace
+
+Result<const MachineModel*> find_device(std::string_view name) {
+  const std::string wanted = in_lower_case(name);
+  std::vector<const MachineModel*> found;
+  std::vector<std::string> all;
+  for (const MachineModel& model : all_models()) {
+    if (!model.prediction) continue;
+    const std::string own = in_lower_case(model.name);
+    if (own == wanted) return &model;
+    all.push_back(model.name);
+    if (!wanted.empty() && own.find(wanted) != own.npos) found.push_back(&model);
+  }
+  if (found.size() == 1) return found.front();
+  return Error{ErrorKind::usage,
+               (found.empty() ? "there is no figures' file for the device \""
+                              : "several devices are called \"") +
+                   std::string(name) + "\"",
+               "", "choose one of " + join(all, ", ")};
 }
 
 OccupancyLimits limits_of(const MachineModel& model, const DeviceFacts& device) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,6 +31,62 @@ struct OccupancyLimits {
   uint32_t reserved_shared_memory_per_block = 0;  ///< bytes the system takes (1 KiB from sm_80 on)
 };
 
+/// One instruction class as the predictor sees it.
+struct ClassFigures {
+  double latency = 0;  ///< cycles from one instruction to one that depends on it
+  double lanes = 0;    ///< threads per multiprocessor and cycle, at most
+  /// Warps on a multiprocessor (one independent instruction each) at which the throughput is
+  /// reached; 0: not measured, latency and lanes tell.
+  double peak_warps = 0;
+};
+
+/// Memory as one kernel sees it. Latencies are in cycles of the core clock, for a load that
+/// nothing else is in the way of.
+struct MemoryFigures {
+  double shared_latency = 0, l1_latency = 0;
+  double l2_latency = 0;      ///< the near part of a split cache
+  double l2_far_latency = 0;  ///< the far part; as `l2_latency` where there is only one
+  double dram_latency = 0;
+  double line_bytes = 128, sector_bytes = 32;
+  double l1_bytes = 0;  ///< per multiprocessor, shared memory included
+  double l2_bytes = 0;
+  double shared_bytes_per_cycle = 0;  ///< per multiprocessor, without bank conflicts
+  double l1_bytes_per_cycle = 0;      ///< per multiprocessor, hits
+  double l2_sm_bytes_per_cycle = 0;   ///< what one multiprocessor gets from L2, at most
+  double l2_bytes_per_second = 0;     ///< the whole device, read hits
+  double dram_read_bytes_per_second = 0;
+  double dram_write_bytes_per_second = 0;
+  double dram_copy_bytes_per_second = 0;  ///< reads plus writes, half of each
+  double atomic_shared_latency = 0, atomic_global_latency = 0;
+  /// Atomic operations of the whole device on distinct and on one address (one result each).
+  double atomic_global_per_second = 0, atomic_same_address_per_second = 0;
+};
+
+struct LaunchFigures {
+  double empty_kernel_us = 0;   ///< time of a kernel that does nothing, as kernels' times are taken
+  double stream_launch_us = 0;  ///< from one launch to the next in one stream, empty kernels
+  double graph_launch_us = 0;   ///< the same within a CUDA graph
+  double block_cycles = 0;   ///< cycles from one block to the next that one multiprocessor starts
+  double block_latency = 0;  ///< cycles from a block's end until its successor's first instruction
+};
+
+struct PowerFigures {
+  double idle_watts = 0, limit_watts = 0;
+};
+
+/// What `fathom predict` needs beyond the rest: the optional object "prediction" of a data file.
+/// Figures of 0 were left out of the file.
+struct PredictionFigures {
+  std::string source;    ///< where they come from
+  std::string measured;  ///< date of the measurement ("2025-01-31"); empty: public figures
+  double clock_mhz = 0;  ///< core clock under load
+  /// Classes as in MachineModel::latency, and finer ones ("fp32_fma", "integer_multiply_wide"...).
+  std::map<std::string, ClassFigures> classes;
+  MemoryFigures memory;
+  LaunchFigures launch;
+  PowerFigures power;
+};
+
 /// What the advisor and the predictor know of an architecture or device; one data file each.
 struct MachineModel {
   std::string name;              ///< "NVIDIA H200", or "sm_90" for the architecture's own
@@ -41,6 +98,7 @@ struct MachineModel {
   /// By instruction class: "integer", "integer_multiply", "fp64", "special", "load_global",
   /// "load_shared", "load_local", "load_constant", "texture", "barrier", "predicate", "default"...
   std::map<std::string, LatencyRange> latency;
+  std::optional<PredictionFigures> prediction;  ///< devices that times can be predicted for
 
   LatencyRange latency_of(
       std::string_view instruction_class) const;  ///< "default" where it is not listed
@@ -56,8 +114,13 @@ struct MachineChoice {
 MachineChoice machine_for(uint32_t compute);
 /// The device's own model ("NVIDIA H200"), or else its architecture's.
 MachineChoice machine_for(std::string_view device, uint32_t compute);
+/// A model that times can be predicted for, by the device's name or a part of it ("H200"), in any
+/// case. Errors: none or several are called so; the hint lists them all.
+Result<const MachineModel*> find_device(std::string_view name);
 /// Parses a machine data file (JSON). Errors name the file and the field. Every limit must be there
-/// and above 0 (the reserved shared memory may be 0), `latency` must list "default".
+/// and above 0 (the reserved shared memory may be 0), `latency` must list "default". Of
+/// "prediction", clock, launch and memory's latencies and bandwidths must be there and above 0 and
+/// `classes` must list "default"; names that it does not know are passed over.
 Result<MachineModel> parse_machine(std::string_view json, const std::string& file);
 
 /// Theoretical occupancy of a launch, exact: registers in units of 256 per warp, warps in fours,

@@ -106,7 +106,45 @@ TEST(Machine, TheDevicesOwnWordGoesOverTheArchitectures) {
   EXPECT_EQ(limits.max_shared_memory_per_block, 227u * 1024) << "48 KiB is without opting in";
 }
 
+TEST(Machine, DevicesAreFoundByAPartOfTheirName) {
+  for (const char* name : {"H200", "nvidia h200", "h100", "A100", "v100"}) {
+    const auto device = find_device(name);
+    ASSERT_TRUE(device.ok()) << name;
+    EXPECT_TRUE((*device)->prediction) << name;
+    EXPECT_GT((*device)->multiprocessors, 0u) << name;
+  }
+  EXPECT_EQ(find_device("H200").value()->name, "NVIDIA H200");
+  const auto several = find_device("nvidia");
+  ASSERT_FALSE(several.ok());
+  EXPECT_NE(several.error().message().find("several devices"), std::string::npos);
+  EXPECT_NE(several.error().message().find("NVIDIA H200"), std::string::npos);
+  EXPECT_FALSE(find_device("").ok());
+  EXPECT_FALSE(find_device("sm_90").ok()) << "an architecture has no clock and no bandwidth";
+}
+
+TEST(Machine, FiguresForPredictionAreInOrder) {
+  for (const char* name : {"H200", "H100", "A100", "V100"}) {
+    const PredictionFigures& figures = *find_device(name).value()->prediction;
+    EXPECT_GT(figures.clock_mhz, 500) << name;
+    const MemoryFigures& memory = figures.memory;
+    EXPECT_LT(memory.shared_latency, memory.l2_latency) << name;
+    EXPECT_LE(memory.l1_latency, memory.l2_latency) << name;
+    EXPECT_LE(memory.l2_latency, memory.l2_far_latency) << name;
+    EXPECT_LT(memory.l2_latency, memory.dram_latency) << name;
+    EXPECT_LT(memory.dram_read_bytes_per_second, memory.l2_bytes_per_second) << name;
+    EXPECT_GE(figures.classes.at("fp32").lanes, figures.classes.at("fp64").lanes) << name;
+    EXPECT_GT(figures.classes.at("fp64").lanes, figures.classes.at("special").lanes) << name;
+  }
+}
+
 // Errors: each case breaks one field of a good file.
+
+nlohmann::json file_with_prediction() {
+  for (const MachineData& data : machine_data()) {
+    if (data.file == "nvidia_h100.json") return nlohmann::json::parse(data.json);
+  }
+  return {};
+}
 
 nlohmann::json good_file() {
   for (const MachineData& data : machine_data()) {
@@ -175,6 +213,33 @@ TEST(ParseMachine, NamesAFieldThatIsWrong) {
             std::string::npos);
   EXPECT_NE(broken("/latency/fp32", {4, -1}).find("\"latency.fp32\" must be"), std::string::npos);
   EXPECT_NE(broken("/latency/fp32", {5, 4}).find("min above max"), std::string::npos);
+}
+
+TEST(ParseMachine, NamesAFieldOfPredictionThatIsMissingOrWrong) {
+  const auto message_with = [](const char* pointer, nlohmann::json value) {
+    auto file = file_with_prediction();
+    const nlohmann::json::json_pointer place(pointer);
+    if (value.is_null()) {
+      file[place.parent_pointer()].erase(place.back());
+    } else {
+      file[place] = std::move(value);
+    }
+    return error_of(file.dump());
+  };
+  EXPECT_NE(message_with("/prediction", 3).find("\"prediction\" must be an object"),
+            std::string::npos);
+  for (const char* pointer :
+       {"/prediction/clock_mhz", "/prediction/memory/dram_latency",
+        "/prediction/memory/l2_bytes_per_second", "/prediction/launch/empty_kernel_us",
+        "/prediction/classes/default", "/prediction/classes/fp32/lanes"}) {
+    const std::string name = std::string(pointer).substr(std::string(pointer).rfind('/') + 1);
+    EXPECT_NE(message_with(pointer, nullptr).find(name + "\" is missing"), std::string::npos)
+        << message_with(pointer, nullptr);
+    EXPECT_NE(message_with(pointer, -1).find(name + "\" must be"), std::string::npos)
+        << message_with(pointer, -1);
+  }
+  EXPECT_EQ(message_with("/prediction/curves", {1, 2, 3}), "")
+      << "other tools' names are passed over";
 }
 
 }  // namespace

@@ -30,6 +30,19 @@ class Fields {
     return in_range(*value, name, least);
   }
 
+  /// A finite number above 0; 0 where it is missing and may be.
+  double figure(const char* name, bool required) {
+    const auto found = object_.find(name);
+    if (found == object_.end()) {
+      if (required) complain(name, "is missing");
+      return 0;
+    }
+    const double value = found->is_number() ? found->get<double>() : 0;
+    if (value > 0 && value < 1e18) return value;
+    complain(name, "must be a number above 0");
+    return 0;
+  }
+
   LatencyRange range(const std::string& name, const Json& value) {
     if (!value.is_array() || value.size() != 2) {
       complain(name, "must be [min, max] in cycles");
@@ -102,6 +115,76 @@ std::map<std::string, LatencyRange> read_latency(const Json& object, std::string
   return latency;
 }
 
+std::map<std::string, ClassFigures> read_classes(const Json& object, std::string& problem) {
+  std::map<std::string, ClassFigures> classes;
+  Fields fields(object, "prediction.classes.", problem);
+  for (const auto& [name, value] : object.items()) {
+    if (!fields.object(name.c_str())) continue;
+    Fields figures(value, "prediction.classes." + name + ".", problem);
+    ClassFigures& out = classes[name];
+    out.latency = figures.figure("latency", true);
+    out.lanes = figures.figure("lanes", true);
+    out.peak_warps = figures.figure("peak_warps", false);
+  }
+  if (!classes.count("default") && problem.empty()) {
+    problem = "the field \"prediction.classes.default\" is missing";
+  }
+  return classes;
+}
+
+MemoryFigures read_memory(const Json& object, std::string& problem) {
+  Fields fields(object, "prediction.memory.", problem);
+  MemoryFigures memory;
+  memory.shared_latency = fields.figure("shared_latency", true);
+  memory.l1_latency = fields.figure("l1_latency", true);
+  memory.l2_latency = fields.figure("l2_latency", true);
+  memory.l2_far_latency = fields.figure("l2_far_latency", false);
+  memory.dram_latency = fields.figure("dram_latency", true);
+  memory.line_bytes = fields.figure("line_bytes", true);
+  memory.sector_bytes = fields.figure("sector_bytes", true);
+  memory.l1_bytes = fields.figure("l1_bytes", true);
+  memory.l2_bytes = fields.figure("l2_bytes", true);
+  memory.shared_bytes_per_cycle = fields.figure("shared_bytes_per_cycle", true);
+  memory.l1_bytes_per_cycle = fields.figure("l1_bytes_per_cycle", true);
+  memory.l2_sm_bytes_per_cycle = fields.figure("l2_sm_bytes_per_cycle", true);
+  memory.l2_bytes_per_second = fields.figure("l2_bytes_per_second", true);
+  memory.dram_read_bytes_per_second = fields.figure("dram_read_bytes_per_second", true);
+  memory.dram_write_bytes_per_second = fields.figure("dram_write_bytes_per_second", true);
+  memory.dram_copy_bytes_per_second = fields.figure("dram_copy_bytes_per_second", true);
+  memory.atomic_shared_latency = fields.figure("atomic_shared_latency", true);
+  memory.atomic_global_latency = fields.figure("atomic_global_latency", true);
+  memory.atomic_global_per_second = fields.figure("atomic_global_per_second", true);
+  memory.atomic_same_address_per_second = fields.figure("atomic_same_address_per_second", true);
+  if (memory.l2_far_latency == 0) memory.l2_far_latency = memory.l2_latency;
+  return memory;
+}
+
+PredictionFigures read_prediction(const Json& object, std::string& problem) {
+  Fields fields(object, "prediction.", problem);
+  PredictionFigures figures;
+  figures.source = fields.text("source");
+  if (object.contains("measured")) figures.measured = fields.text("measured");
+  figures.clock_mhz = fields.figure("clock_mhz", true);
+  if (const Json* part = fields.object("classes")) figures.classes = read_classes(*part, problem);
+  if (const Json* part = fields.object("memory")) figures.memory = read_memory(*part, problem);
+  if (const Json* part = fields.object("launch")) {
+    Fields launch(*part, "prediction.launch.", problem);
+    figures.launch.empty_kernel_us = launch.figure("empty_kernel_us", true);
+    figures.launch.stream_launch_us = launch.figure("stream_launch_us", false);
+    figures.launch.graph_launch_us = launch.figure("graph_launch_us", false);
+    figures.launch.block_cycles = launch.figure("block_cycles", true);
+    figures.launch.block_latency = launch.figure("block_latency", true);
+  }
+  if (object.contains("power")) {
+    if (const Json* part = fields.object("power")) {
+      Fields power(*part, "prediction.power.", problem);
+      figures.power.idle_watts = power.figure("idle_watts", true);
+      figures.power.limit_watts = power.figure("limit_watts", true);
+    }
+  }
+  return figures;
+}
+
 }  // namespace
 
 Result<MachineModel> parse_machine(std::string_view json, const std::string& file) {
@@ -128,6 +211,11 @@ Result<MachineModel> parse_machine(std::string_view json, const std::string& fil
     }
     if (const Json* object = fields.object("latency")) {
       model.latency = read_latency(*object, problem);
+    }
+    if (root.contains("prediction")) {
+      if (const Json* object = fields.object("prediction")) {
+        model.prediction = read_prediction(*object, problem);
+      }
     }
     if (problem.empty()) return model;
   }

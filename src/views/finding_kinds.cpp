@@ -24,6 +24,21 @@ constexpr FindingKind kKinds[] = {
      "The queues for memory requests are full. Let neighbouring threads access neighbouring "
      "addresses, use "
      "wider loads, or keep shared read-only values in constant or shared memory."},
+    {"vectorized-loads", "Wider loads",
+     "Many narrow loads and stores take issue slots and places in the queue for memory. Move up to "
+     "16 bytes with one instruction: float4, int4, double2."},
+    {"bank-conflicts", "No bank conflicts",
+     "Threads of a warp access different words of the same bank of shared memory, which go one "
+     "after the other. Pad the rows by one element, or exchange the indexes."},
+    {"atomic-contention", "Fewer atomic operations",
+     "Many threads change the same addresses, one after the other. Combine within a warp or block "
+     "first, or keep several copies and add them up at the end."},
+    {"asynchronous-copy", "Copy tiles asynchronously",
+     "Data go from global to shared memory through registers, and threads wait for them. Let "
+     "asynchronous or bulk copies bring the next tile while this one is worked on."},
+    {"tensor-cores", "Use tensor cores",
+     "A matrix product runs on the ordinary arithmetic pipes. Tensor cores do it at several times "
+     "the rate, where half, bfloat16 or TF32 operands will do."},
     {"block-increase", "More blocks",
      "There are fewer blocks than multiprocessors, so that some of these have nothing to do. "
      "Launch more and "
@@ -47,6 +62,30 @@ constexpr FindingKind kKinds[] = {
      "Precise math functions take many instructions. Where their last bits do not matter, use the "
      "intrinsic "
      "ones, such as __expf, or compile with -use_fast_math."},
+    {"occupancy-increase", "More resident blocks",
+     "Registers or shared memory of a block keep others off the multiprocessor, which then has too "
+     "few warps to hide "
+     "waiting. Take less for each block."},
+    {"tail-effect", "Fill the last wave",
+     "The last wave of blocks uses a part of the device only. Launch a number of blocks that fills "
+     "it, or smaller "
+     "blocks."},
+    {"divergence", "Let a warp's threads agree",
+     "The threads of a warp take different sides of a branch, which run one after the other. Group "
+     "the work so that "
+     "neighbours take the same side."},
+    {"branch-elimination", "Test less often",
+     "A branch in a loop nearly always goes the same way. Test before the loop, or handle the rare "
+     "case elsewhere."},
+    {"launch-overhead", "Fewer launches",
+     "Kernels are shorter than the gaps between them. Use a CUDA graph, fuse kernels, or give each "
+     "more to do."},
+    {"host-copies", "Fewer copies",
+     "The device waits for copies between host and device. Keep data on the device, pin host "
+     "memory, overlap copies "
+     "with kernels."},
+    {"host-gaps", "Keep the device busy",
+     "The device has nothing to do while the host works. Launch ahead, or move the host's work."},
     {"remote-access", "Memory on the wrong node",
      "Threads access memory that belongs to another processor socket. Place pages near the threads "
      "that use "

@@ -71,6 +71,7 @@ Json json_of(const KernelSummary& kernel) {
           {"min_seconds", kernel.min_seconds},
           {"max_seconds", kernel.max_seconds},
           {"share", kernel.share},
+          {"coverage", {{"before", kernel.coverage_before}, {"after", kernel.coverage_after}}},
           {"shapes", groups},
           {"samples", json_of(kernel.samples)},
           {"topdown", json_of(kernel.topdown)}};

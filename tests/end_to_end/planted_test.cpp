@@ -15,7 +15,7 @@ namespace {
 using fathom::testing::fixture;
 using fathom::testing::Pair;
 
-/// Kinds that an optimizer exists for; the samples also hold some that will get one.
+/// Kinds that the samples hold a pair for. The others are in benchmarks/advice.
 const std::set<std::string> kKinds = {"strength-reduction",
                                       "loop-unrolling",
                                       "code-reordering",
@@ -24,7 +24,8 @@ const std::set<std::string> kKinds = {"strength-reduction",
                                       "block-increase",
                                       "thread-increase",
                                       "register-reuse",
-                                      "function-inlining"};
+                                      "function-inlining",
+                                      "fast-math"};
 
 std::vector<Pair> supported_pairs() {
   std::vector<Pair> result;

@@ -16,11 +16,11 @@ namespace bench {
 struct Argument {
   enum class Fill { none, zero, floats, doubles, ints, host };
   std::string name;
-  std::string text;    ///< the scalar's value, as it is written into the table
-  uint64_t bits = 0;   ///< the scalar's bytes
-  size_t bytes = 0;    ///< of the buffer
+  std::string text;   ///< the scalar's value, as it is written into the table
+  uint64_t bits = 0;  ///< the scalar's bytes
+  size_t bytes = 0;   ///< of the buffer
   Fill fill = Fill::none;
-  uint32_t below = 0;  ///< integers are below this
+  uint32_t below = 0;                ///< integers are below this
   std::function<void(void*)> write;  ///< fills the host's copy
 };
 
@@ -50,9 +50,7 @@ struct Case {
   Case& ints(const char* name, size_t count, uint32_t below) {
     return buffer(name, count * sizeof(int), Argument::Fill::ints, below);
   }
-  Case& zeros(const char* name, size_t bytes) {
-    return buffer(name, bytes, Argument::Fill::zero);
-  }
+  Case& zeros(const char* name, size_t bytes) { return buffer(name, bytes, Argument::Fill::zero); }
   /// A buffer whose element i is `value(i)`, computed on the host.
   template <class T, class F>
   Case& data(const char* name, size_t count, F value) {
@@ -104,7 +102,9 @@ struct Registration {
   explicit Registration(Register function) { registrations().push_back(function); }
 };
 
-inline unsigned ceil_div(size_t a, size_t b) { return static_cast<unsigned>((a + b - 1) / b); }
+inline unsigned ceil_div(size_t a, size_t b) {
+  return static_cast<unsigned>((a + b - 1) / b);
+}
 /// The same pseudo-random number for the same i, everywhere.
 inline uint32_t hash(uint64_t i) {
   uint64_t x = i * 0x9E3779B97F4A7C15ull + 0x7F4A7C15ull;
@@ -115,8 +115,8 @@ inline uint32_t hash(uint64_t i) {
 
 }  // namespace bench
 
-#define KERNELS(name)                                                  \
-  static void register_##name(bench::Cases& cases);                    \
+#define KERNELS(name)                                                    \
+  static void register_##name(bench::Cases& cases);                      \
   static const bench::Registration registration_##name(register_##name); \
   static void register_##name(bench::Cases& cases)
 #define CASE(kernel, grid, block, shared) \

@@ -1,0 +1,249 @@
+#include "app/predict.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "app/command_line.h"
+#include "app/predict_views.h"
+#include "base/text.h"
+#include "prediction/kernel_source.h"
+#include "prediction/ptx_program.h"
+#include "prediction/sass_program.h"
+
+namespace fathom {
+namespace {
+
+struct Arguments {
+  std::string file, kernel, device = "H200", grid = "1", block = "256", model = "sim",
+                            format = "text", color, sweep, ptxas;
+  uint32_t shared = 0;
+  std::vector<std::string> arguments, trips;
+};
+
+Error usage(const std::string& what, const std::string& where, const std::string& hint) {
+  return {ErrorKind::usage, what, where, hint};
+}
+
+/// "x", "x,y" or "x,y,z", each from 1 to `most`.
+Result<std::array<uint32_t, 3>> read_shape(const std::string& text, const std::string& option,
+                                           uint64_t most) {
+  std::array<uint32_t, 3> shape{1, 1, 1};
+  const std::vector<std::string_view> parts = split(text, ',');
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const std::string part(trim(parts[i]));
+    char* end = nullptr;
+    const unsigned long long value = std::strtoull(part.c_str(), &end, 10);
+    if (i >= 3 || part.empty() || part[0] == '-' || *end != '\0' || value == 0 || value > most)
+      return usage("\"" + text + "\" is no shape", option,
+                   "write x, x,y or x,y,z, each at least 1");
+    shape[i] = static_cast<uint32_t>(value);
+  }
+  return shape;
+}
+
+Result<TripCount> read_trip(const std::string& text) {
+  const size_t equals = text.find('=');
+  char *line_end = nullptr, *count_end = nullptr;
+  const std::string line = text.substr(0, equals),
+                    count = equals == text.npos ? "" : text.substr(equals + 1);
+  TripCount trip;
+  trip.line = static_cast<uint32_t>(std::strtoul(line.c_str(), &line_end, 10));
+  trip.count = std::strtod(count.c_str(), &count_end);
+  if (line.empty() || count.empty() || *line_end != '\0' || *count_end != '\0' || trip.line == 0 ||
+      !(trip.count >= 0 && trip.count < 1e12))
+    return usage(
+        "\"" + text + "\" does not say how often a line is run", "--trips",
+        "write LINE=N, e.g. --trips 42=16, or LINE=SHARE for a branch, e.g. --trips 42=0.1");
+  return trip;
+}
+
+Result<Launch> read_launch(const Arguments& arguments) {
+  Launch launch;
+  auto grid = read_shape(arguments.grid, "--grid", 0x7fffffff);
+  if (!grid) return grid.error();
+  auto block = read_shape(arguments.block, "--block", 1024);
+  if (!block) return block.error();
+  launch.grid = *grid;
+  launch.block = *block;
+  if (launch.grid[1] > 65535 || launch.grid[2] > 65535)
+    return usage("the grid's second and third extents are at most 65535", "--grid",
+                 "make the first one longer");
+  if (uint64_t{launch.block[0]} * launch.block[1] * launch.block[2] > 1024)
+    return usage("a block has at most 1024 threads", "--block",
+                 "make it smaller and the grid larger");
+  launch.dynamic_shared = arguments.shared;
+  for (const std::string& each : arguments.trips) {
+    Result<TripCount> trip = read_trip(each);
+    if (!trip) return trip.error();
+    launch.trips.push_back(*trip);
+  }
+  return launch;
+}
+
+Result<std::vector<ArgumentValue>> read_values(const std::vector<std::string>& texts) {
+  std::vector<ArgumentValue> values;
+  for (const std::string& each : texts) {
+    const size_t equals = each.find('=');
+    if (equals == each.npos || equals == 0 || equals + 1 == each.size())
+      return usage("\"" + each + "\" is no argument", "--arg",
+                   "write NAME=VALUE, or POSITION=VALUE with positions from 0");
+    values.push_back({each.substr(0, equals), each.substr(equals + 1)});
+  }
+  return values;
+}
+
+class Prediction {
+ public:
+  explicit Prediction(const Arguments& arguments) : arguments_(arguments) {}
+
+  int run() {
+    Result<Done> done = prepare();
+    if (!done) return fail(done.error());
+    if (!source_->binary && !source_->note.empty())
+      std::fprintf(stderr, "fathom: %s: %s; predicted from PTX\n",
+                   printable(arguments_.file).c_str(), printable(source_->note).c_str());
+    return arguments_.sweep.empty() ? each_kernel() : sweep();
+  }
+
+ private:
+  Result<Done> prepare() {
+    Result<const MachineModel*> machine = find_device(arguments_.device);
+    if (!machine) return machine.error();
+    machine_ = *machine;
+    Result<Launch> launch = read_launch(arguments_);
+    if (!launch) return launch.error();
+    launch_ = *launch;
+    Result<std::vector<ArgumentValue>> values = read_values(arguments_.arguments);
+    if (!values) return values.error();
+    values_ = *values;
+    SourceOptions options;
+    options.arch = machine_->arch;
+    options.kernel = arguments_.kernel;
+    if (!arguments_.ptxas.empty()) options.ptxas = arguments_.ptxas;
+    Result<KernelSource> source = open_kernels(arguments_.file, options);
+    if (!source) return source.error();
+    source_ = std::move(*source);
+    return Done{};
+  }
+
+  PredictionModel model() const {
+    for (PredictionModel each :
+         {PredictionModel::delay, PredictionModel::list, PredictionModel::roofline})
+      if (arguments_.model == name_of(each)) return each;
+    return PredictionModel::simulation;
+  }
+
+  Result<KernelPrediction> one(const std::string& kernel, const Launch& launch) const {
+    std::vector<Parameter> parameters = source_->parameters(kernel);
+    if (Result<Done> applied = apply_arguments(values_, parameters); !applied)
+      return applied.error();
+    ParameterBlock block(std::move(parameters), launch.blocks() * launch.threads_per_block());
+    Result<Program> program = source_->binary
+                                  ? make_program(*source_->binary, *source_->binary->find(kernel),
+                                                 *machine_, launch, block)
+                                  : make_program(*source_->ptx, kernel, *machine_, launch, block);
+    if (!program) return program.error();
+    return predict(*program, launch, *machine_, model(), block);
+  }
+
+  int each_kernel() const {
+    std::vector<KernelPrediction> kernels;
+    for (const std::string& each : source_->kernels) {
+      Result<KernelPrediction> prediction = one(each, launch_);
+      if (!prediction) return fail(prediction.error());
+      kernels.push_back(std::move(*prediction));
+    }
+    return print(arguments_.format == "json"
+                     ? prediction_json(kernels, *machine_)
+                     : prediction_text(kernels, *machine_, style_for(arguments_.color)));
+  }
+
+  /// "block=64..1024": blocks of as many threads; the grid keeps the number of threads.
+  int sweep() const {
+    unsigned least = 0, most = 0;
+    char rest = 0;
+    if (std::sscanf(arguments_.sweep.c_str(), "block=%u..%u%c", &least, &most, &rest) != 2 ||
+        least == 0 || most > 1024 || least > most)
+      return fail(
+          usage("\"" + arguments_.sweep + "\" is no range", "--sweep", "write block=64..1024"));
+    if (source_->kernels.size() != 1)
+      return fail(usage("several kernels are meant", "--sweep",
+                        "name one: --kernel " + short_name(demangle(source_->kernels.front()))));
+    std::vector<KernelPrediction> launches;
+    const uint64_t across = uint64_t{launch_.grid[0]} * launch_.block[0];
+    for (uint32_t threads = 32; threads <= 1024; threads += threads < 128   ? 32
+                                                            : threads < 512 ? 64
+                                                                            : 128) {
+      const uint32_t others = launch_.block[1] * launch_.block[2];
+      if (threads < least || threads > most || threads % others != 0) continue;
+      Launch launch = launch_;
+      launch.block[0] = threads / others;
+      launch.grid[0] = static_cast<uint32_t>((across + launch.block[0] - 1) / launch.block[0]);
+      Result<KernelPrediction> prediction = one(source_->kernels.front(), launch);
+      if (prediction) launches.push_back(std::move(*prediction));
+    }
+    if (launches.empty())
+      return fail({ErrorKind::cannot_answer, "no block in the range runs", "--sweep",
+                   "blocks are multiples of 32 threads"});
+    std::stable_sort(
+        launches.begin(), launches.end(),
+        [](const KernelPrediction& a, const KernelPrediction& b) { return a.time_us < b.time_us; });
+    return print(arguments_.format == "json" ? prediction_json(launches, *machine_)
+                                             : sweep_text(launches, *machine_));
+  }
+
+  const Arguments& arguments_;
+  const MachineModel* machine_ = nullptr;
+  Launch launch_;
+  std::vector<ArgumentValue> values_;
+  std::optional<KernelSource> source_;
+};
+
+}  // namespace
+
+void add_predict(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<Arguments>();
+  auto* command = app.add_subcommand("predict", "Says how long a kernel takes, without running it");
+  command->add_option("file", arguments->file, "PTX, a cubin, a fat binary, or CUDA source")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("--kernel", arguments->kernel, "Only kernels with NAME in their name")
+      ->type_name("NAME");
+  command->add_option("--device", arguments->device, "H200 (default), H100, A100, V100")
+      ->type_name("NAME");
+  command->add_option("--grid", arguments->grid, "Blocks: x, x,y or x,y,z")->type_name("X,Y,Z");
+  command->add_option("--block", arguments->block, "Threads of a block: x, x,y or x,y,z")
+      ->type_name("X,Y,Z");
+  command->add_option("--shared", arguments->shared, "Dynamic shared memory of a block")
+      ->type_name("BYTES");
+  command
+      ->add_option("--arg", arguments->arguments,
+                   "A scalar argument, by name or by position from 0: n=4096, 2=4096")
+      ->allow_extra_args(false)
+      ->type_name("NAME=VALUE");
+  command
+      ->add_option("--trips", arguments->trips,
+                   "Rounds of the loop on a line that depends on data; below 1: the share of "
+                   "threads that enter a branch")
+      ->allow_extra_args(false)
+      ->type_name("LINE=N");
+  command->add_option("--model", arguments->model, "sim (default), delay, list or roofline")
+      ->check(CLI::IsMember({"sim", "delay", "list", "roofline"}))
+      ->type_name("MODEL");
+  command
+      ->add_option("--sweep", arguments->sweep,
+                   "Ranks block sizes with the same number of threads: block=64..1024")
+      ->type_name("RANGE");
+  command->add_option("--ptxas", arguments->ptxas, "The assembler to use; none: predict from PTX")
+      ->type_name("PATH");
+  command->add_option("--format", arguments->format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->type_name("FORMAT");
+  add_color_option(*command, arguments->color);
+  command->footer(
+      "Example: fathom predict k.ptx --kernel saxpy --device H200 --grid 4096 --block 256 --arg "
+      "n=1048576");
+  command->callback([arguments, &exit_code] { exit_code = Prediction(*arguments).run(); });
+}
+
+}  // namespace fathom

@@ -1,0 +1,3 @@
+// The same program, compiled with -use_fast_math.
+
+#include "option_paths.cu"

@@ -1,0 +1,40 @@
+// Tone mapping of a picture with four floats for each pixel: brightness by the usual weights, then
+// a curve, then the colours scaled alike. A pixel's floats are read and written one at a time.
+
+#include "pair.h"
+
+constexpr int kWidth = 3840;
+constexpr int kHeight = 2160;
+constexpr int kThreads = 256;
+
+/// How much a pixel of this brightness is scaled.
+__device__ float exposure(float red, float green, float blue, float white) {
+  const float brightness = 0.2126f * red + 0.7152f * green + 0.0722f * blue;
+  return __fdividef(1 + __fdividef(brightness, white * white), 1 + brightness);
+}
+
+__global__ void map_tones(const float* __restrict__ picture, int pixels, float white,
+                          float* __restrict__ mapped) {
+  const int pixel = blockIdx.x * blockDim.x + threadIdx.x;
+  if (pixel >= pixels) return;
+  const float red = picture[4 * pixel];        // advise: here
+  const float green = picture[4 * pixel + 1];  // advise: here
+  const float blue = picture[4 * pixel + 2];   // advise: here
+  const float alpha = picture[4 * pixel + 3];  // advise: here
+  const float scale = exposure(red, green, blue, white);
+  mapped[4 * pixel] = scale * red;        // advise: here
+  mapped[4 * pixel + 1] = scale * green;  // advise: here
+  mapped[4 * pixel + 2] = scale * blue;   // advise: here
+  mapped[4 * pixel + 3] = alpha;          // advise: here
+}
+
+int main(int argc, char** argv) {
+  constexpr int kPixels = kWidth * kHeight;
+  constexpr int kBlocks = (kPixels + kThreads - 1) / kThreads;
+  sample::DeviceArray<float> picture(size_t(4) * kPixels), mapped(size_t(4) * kPixels);
+  pair::fill(picture, size_t(4) * kPixels, 1);
+  pair::measure(argc, argv, [&] {
+    map_tones<<<kBlocks, kThreads>>>(picture.get(), kPixels, 4.0f, mapped.get());
+  });
+  pair::print_checksum(sample::checksum(mapped.to_host()));
+}

@@ -1,0 +1,94 @@
+#pragma once
+// The registers of one warp, 32 lanes at once, and what steps do with them. Values that come from
+// memory are made up; each lane's bit in `unknown` says so, and whatever is computed of them is
+// unknown too. Made-up values still go through the arithmetic: threads that read the same address
+// go on with the same value, and addresses computed of them fall into the right buffer.
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "prediction/launch.h"
+#include "prediction/program.h"
+
+namespace fathom {
+
+inline constexpr uint32_t kLanes = 32;
+using LaneValues = std::array<uint64_t, kLanes>;
+
+/// A mixer: every bit of the result depends on every bit of x.
+inline uint64_t mix(uint64_t x) {
+  x ^= x >> 30;
+  x *= 0xbf58476d1ce4e5b9ull;
+  x ^= x >> 27;
+  x *= 0x94d049bb133111ebull;
+  return x ^ x >> 31;
+}
+
+class Lanes {
+ public:
+  explicit Lanes(const Program& program);
+
+  /// Where the warp stands.
+  std::array<uint32_t, 3> block{};
+  uint32_t warp = 0;
+
+  /// Lanes of `mask` for which the guard holds.
+  uint32_t guard(const PredicateSource& guard, uint32_t mask) const;
+  uint32_t guard_unknown(const PredicateSource& guard) const;
+  uint32_t predicate(const PredicateSource& source) const;
+
+  /// Everything but memory and control flow, for the lanes of `mask`.
+  void execute(const Step& step, const Launch& launch, uint32_t mask);
+
+  /// An operand in all lanes; returns the lanes in which it is unknown.
+  uint32_t read(const Source& source, LaneValues& out, bool is_signed = false) const;
+  /// Addresses of a memory step; the lanes in which they are unknown.
+  uint32_t addresses(const Step& step, LaneValues& out) const;
+  void write(int16_t slot, bool wide, const LaneValues& values, uint32_t unknown, uint32_t mask);
+
+  /// The load (its step plus one) that an operand's unknown part comes from, 0: none or several.
+  uint32_t origin(const Source& source) const {
+    return source.slot == kNoSlot ? 0 : origin_[static_cast<size_t>(source.slot)];
+  }
+  void set_origin(int16_t slot, uint32_t slots, uint32_t origin);
+
+  /// What changed since another state, for going on with a loop without running it.
+  struct State {
+    std::vector<std::array<uint32_t, kLanes>> values;
+    std::vector<uint32_t> unknown, predicates, predicates_unknown, origin;
+  };
+  State state() const { return {values_, unknown_, predicates_, predicates_unknown_, origin_}; }
+  void restore(const State& state);
+  /// How registers grew from a state to the next and to now, by the same amount both times; the
+  /// lanes in which they did not are `uneven`.
+  struct Growth {
+    std::vector<std::array<uint32_t, kLanes>> steps;
+    std::vector<uint32_t> uneven;
+  };
+  Growth growth(const State& a, const State& b) const;
+  /// How often registers can grow before a comparison's operands meet or change places.
+  uint64_t growths_until(const Step& comparison, const Growth& growth, uint32_t mask) const;
+  /// Lets registers grow on; what grew unevenly becomes unknown.
+  void extrapolate(const Growth& growth, uint64_t times);
+
+ private:
+  void write_predicate(int16_t index, uint32_t value, uint32_t unknown, uint32_t mask);
+  void integer(const Step& step, uint32_t mask);
+  void bits(const Step& step, uint32_t mask);
+  void floating(const Step& step, uint32_t mask);
+  void compare(const Step& step, uint32_t mask);
+  void predicates(const Step& step, uint32_t mask);
+  void special(const Step& step, const Launch& launch, uint32_t mask);
+  void shuffle(const Step& step, uint32_t mask);
+  void opaque(const Step& step, uint32_t mask);
+  void add(const Step& step, uint32_t mask);
+  void multiply_add(const Step& step, uint32_t mask);
+  void pass_origin(const Step& step, uint32_t unknown);
+
+  std::vector<std::array<uint32_t, kLanes>> values_;
+  std::vector<uint32_t> unknown_, origin_;
+  std::vector<uint32_t> predicates_, predicates_unknown_;
+};
+
+}  // namespace fathom

@@ -1,0 +1,37 @@
+#include "prediction/launch.h"
+
+#include <algorithm>
+
+namespace fathom {
+
+ParameterBlock::ParameterBlock(std::vector<Parameter> parameters, uint64_t threads)
+    : parameters_(std::move(parameters)), threads_(threads) {}
+
+uint64_t ParameterBlock::read(uint32_t offset, uint32_t bytes) {
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const Parameter& each = parameters_[i];
+    if (offset < each.offset || offset >= each.offset + each.size) continue;
+    const uint32_t inside = offset - each.offset;
+    const uint64_t mask = bytes >= 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * bytes) - 1;
+    if (each.value && inside < 8) {
+      // Two neighbours may be read at once.
+      uint64_t value = *each.value >> 8 * inside;
+      const uint32_t had = each.size - inside;
+      if (had < bytes && had < 8) value |= read(offset + had, bytes - had) << 8 * had;
+      return value & mask;
+    }
+    // A structure's members of 8 bytes are pointers of their own.
+    const uint64_t pointer = (uint64_t{i} + 1 + uint64_t{inside} / 8 * 16) % 150 + 1;
+    const uint64_t address = pointer << kBufferShift;
+    if (each.size >= 8 && bytes == 8) return address;
+    if (each.size == 8) return address >> 8 * inside & mask;
+    if (!each.is_float && std::find(guessed_.begin(), guessed_.end(), i) == guessed_.end())
+      guessed_.push_back(i);
+    uint64_t value = threads_ & 0x7fffffff;
+    if (each.size < bytes) value |= read(offset + each.size, bytes - each.size) << 8 * each.size;
+    return value & mask;
+  }
+  return threads_ & 0x7fffffff;
+}
+
+}  // namespace fathom

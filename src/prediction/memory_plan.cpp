@@ -1,0 +1,316 @@
+#include "prediction/memory_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace fathom {
+namespace {
+
+constexpr double kSector = 32;
+
+/// Lines of 128 bytes whose sectors come one by one; the line that was not used for longest goes.
+class SectorCache {
+ public:
+  explicit SectorCache(double bytes)
+      : sets_(std::max<size_t>(1, static_cast<size_t>(bytes / 128 / kWays))),
+        ways_(sets_ * kWays) {}
+
+  /// Whether the sector was there; it is afterwards.
+  bool touch(uint64_t sector) {
+    const uint64_t line = sector / 4;
+    const auto bit = static_cast<uint8_t>(1u << sector % 4);
+    Way* first = &ways_[mix(line) % sets_ * kWays];
+    Way* oldest = first;
+    for (Way* way = first; way != first + kWays; ++way) {
+      if (way->line == line) {
+        const bool had = way->sectors & bit;
+        way->sectors |= bit;
+        way->used = ++clock_;
+        return had;
+      }
+      if (way->used < oldest->used) oldest = way;
+    }
+    *oldest = {line, ++clock_, bit};
+    return false;
+  }
+
+ private:
+  static constexpr size_t kWays = 8;
+  struct Way {
+    uint64_t line = ~uint64_t{0}, used = 0;
+    uint8_t sectors = 0;
+  };
+  static uint64_t mix(uint64_t x) {
+    x *= 0x9e3779b97f4a7c15ull;
+    return x >> 32;
+  }
+  size_t sets_;
+  std::vector<Way> ways_;
+  uint64_t clock_ = 0;
+};
+
+/// What shared memory leaves of the multiprocessor's memory to L1: it comes in a few sizes.
+double l1_size(const MachineModel& machine, const LaunchShape& shape, uint32_t resident) {
+  const double per_block = shape.static_shared_memory + shape.dynamic_shared_memory +
+                           machine.occupancy.reserved_shared_memory_per_block;
+  const double used =
+      shape.static_shared_memory + shape.dynamic_shared_memory == 0 ? 0 : per_block * resident;
+  double carved = machine.occupancy.shared_memory;
+  for (double size : {0., 8., 16., 32., 64., 100., 132., 164., 196., 228.}) {
+    if (size * 1024 < used) continue;
+    carved = std::min(carved, size * 1024);
+    break;
+  }
+  return std::max(8192.0, machine.prediction->memory.l1_bytes - carved);
+}
+
+class Planner {
+ public:
+  Planner(const Program& program, const Walk& walk, const Launch& launch,
+          const MachineModel& machine, uint32_t resident, uint32_t active)
+      : program_(program),
+        walk_(walk),
+        launch_(launch),
+        machine_(machine),
+        resident_(resident),
+        active_(active) {}
+
+  MemoryPlan make() {
+    plan_.l2_sectors.assign(walk_.accesses.size(), 0);
+    plan_.hot.assign(program_.steps.size(), false);
+    for (uint32_t block = 0; block < walk_.blocks.size(); ++block) {
+      const std::vector<const WarpTrace*> warps = warps_of(block);
+      if (!warps.empty()) pass_through_l1(warps);
+    }
+    if (total_sectors_ > 0) plan_.l1_hit_share = 1 - missed_sectors_ / total_sectors_;
+    count_traffic();
+    count_unique();
+    share_out();
+    find_hot_atomics();
+    return std::move(plan_);
+  }
+
+ private:
+  std::vector<const WarpTrace*> warps_of(uint32_t block) const {
+    std::vector<const WarpTrace*> warps;
+    for (const WarpTrace& each : walk_.warps)
+      if (each.block == block) warps.push_back(&each);
+    return warps;
+  }
+  bool in_memory(const Event& event) const {
+    return event.access != kNoAccess && walk_.accesses[event.access].sectors > 0;
+  }
+
+  /// Warps take turns, one access each, as they would if they ran alike. With fewer warps than in
+  /// reality the cache is smaller, too.
+  void pass_through_l1(const std::vector<const WarpTrace*>& warps) {
+    const double share =
+        static_cast<double>(warps.size()) / std::max(1u, resident_ * launch_.warps_per_block());
+    SectorCache cache(l1_size(machine_, program_.shape, resident_) * std::min(1.0, share));
+    std::vector<size_t> at(warps.size(), 0);
+    for (bool any = true; any;) {
+      any = false;
+      for (size_t w = 0; w < warps.size(); ++w) {
+        const std::vector<Event>& events = warps[w]->events;
+        while (at[w] < events.size() && !in_memory(events[at[w]])) ++at[w];
+        if (at[w] == events.size()) continue;
+        any = true;
+        one_access(events[at[w]++], cache);
+      }
+    }
+  }
+
+  void one_access(const Event& event, SectorCache& cache) {
+    const Access& access = walk_.accesses[event.access];
+    const Step& step = program_.steps[event.step];
+    const bool loads =
+        (step.op == Op::load || step.op == Op::asynchronous_copy) && !step.bypasses_l1;
+    float missed = 0;
+    for (uint32_t i = 0; i < access.sectors; ++i) {
+      const uint64_t sector = walk_.sectors[access.first_sector + i];
+      if (!loads || !cache.touch(sector)) ++missed;
+    }
+    plan_.l2_sectors[event.access] = missed;
+    if (loads)
+      total_sectors_ += access.sectors * event.weight, missed_sectors_ += missed * event.weight;
+  }
+
+  /// Launches per sample warp.
+  double warp_scale() const {
+    return static_cast<double>(launch_.blocks()) * launch_.warps_per_block() /
+           std::max<size_t>(1, walk_.warps.size());
+  }
+
+  void count_traffic() {
+    const double scale = warp_scale();
+    for (const WarpTrace& warp : walk_.warps) {
+      for (const Event& event : warp.events) {
+        if (!in_memory(event)) continue;
+        const Access& access = walk_.accesses[event.access];
+        BufferUse& use = plan_.buffers[plan_.buffer_of(walk_, access)];
+        const double bytes = plan_.l2_sectors[event.access] * kSector * event.weight * scale;
+        const Op op = program_.steps[event.step].op;
+        (op == Op::store || op == Op::atomic ? use.write_bytes : use.read_bytes) += bytes;
+        plan_.l2_bytes += bytes;
+      }
+    }
+  }
+
+  using Sectors = std::unordered_map<uint64_t, float>;  ///< with what each stands for
+  struct Touched {
+    std::map<uint64_t, Sectors> by_buffer;
+    std::map<uint64_t, double> total;
+  };
+
+  Touched touched_by(uint32_t block) {
+    Touched touched;
+    std::map<uint64_t, double> last;
+    const std::vector<const WarpTrace*> warps = warps_of(block);
+    for (const WarpTrace* warp : warps) {
+      last.clear();
+      for (const Event& event : warp->events) {
+        if (!in_memory(event)) continue;
+        const Access& access = walk_.accesses[event.access];
+        const uint64_t buffer = plan_.buffer_of(walk_, access);
+        Sectors& sectors = touched.by_buffer[buffer];
+        for (uint32_t i = 0; i < access.sectors; ++i) {
+          const uint64_t sector = walk_.sectors[access.first_sector + i];
+          if (access.unknown) widen(buffer, sector);
+          if (!sectors.emplace(sector, event.weight).second) continue;
+          touched.total[buffer] += event.weight;
+          last[buffer] += event.weight;
+        }
+      }
+    }
+    // Warps that were not looked at bring as much that is new as the last one that was.
+    const double more = warps.empty() ? 0
+                                      : static_cast<double>(launch_.warps_per_block()) -
+                                            static_cast<double>(warps.size());
+    for (auto& [buffer, total] : touched.total) total += std::max(0.0, more) * last[buffer];
+    return touched;
+  }
+
+  struct Extent {
+    uint64_t least = ~uint64_t{0}, most = 0;
+  };
+  void widen(uint64_t buffer, uint64_t sector) {
+    Extent& extent = extents_[buffer];
+    extent.least = std::min(extent.least, sector);
+    extent.most = std::max(extent.most, sector);
+  }
+
+  static double fresh_share(const Sectors& before, const Sectors& now) {
+    double fresh = 0, all = 0;
+    for (const auto& [sector, weight] : now) {
+      all += weight;
+      if (!before.count(sector)) fresh += weight;
+    }
+    return all > 0 ? fresh / all : 0;
+  }
+
+  /// How many blocks of each dimension run at once.
+  std::array<double, 3> wave() const {
+    double left = std::min<double>(static_cast<double>(launch_.blocks()),
+                                   static_cast<double>(resident_) * active_);
+    std::array<double, 3> counts{};
+    for (size_t d = 0; d < 3; ++d) {
+      counts[d] = std::clamp(left, 1.0, static_cast<double>(launch_.grid[d]));
+      left /= counts[d];
+    }
+    return counts;
+  }
+
+  void count_unique() {
+    const Touched middle = touched_by(0);
+    std::array<std::optional<Touched>, 3> next;
+    for (uint32_t block = 1; block < walk_.blocks.size() && block < 4; ++block) {
+      for (size_t d = 0; d < 3; ++d) {
+        std::array<uint32_t, 3> place = walk_.blocks[0];
+        ++place[d];
+        if (walk_.blocks[block] == place) next[d] = touched_by(block);
+      }
+    }
+    const std::array<double, 3> at_once = wave();
+    for (const auto& [buffer, total] : middle.total) {
+      BufferUse& use = plan_.buffers[buffer];
+      use.unique_bytes = use.wave_bytes = total * kSector;
+      for (size_t d = 0; d < 3; ++d) {
+        if (!next[d]) continue;
+        const auto found = next[d]->by_buffer.find(buffer);
+        const double fresh = found == next[d]->by_buffer.end()
+                                 ? 0
+                                 : fresh_share(middle.by_buffer.at(buffer), found->second);
+        use.unique_bytes *= 1 + (launch_.grid[d] - 1) * fresh;
+        use.wave_bytes *= 1 + (at_once[d] - 1) * fresh;
+      }
+      const auto extent = extents_.find(buffer);
+      if (extent != extents_.end()) {
+        const double most =
+            static_cast<double>(extent->second.most - extent->second.least + 1) * kSector;
+        // Made-up addresses of few samples do not reach the ends.
+        use.unique_bytes = std::min(use.unique_bytes, most * 1.1);
+        use.wave_bytes = std::min(use.wave_bytes, most * 1.1);
+      }
+      use.wave_bytes = std::min(use.wave_bytes, use.unique_bytes);
+    }
+    for (const auto& [buffer, use] : plan_.buffers) {
+      plan_.footprint_bytes += use.unique_bytes;
+      wave_bytes_ += use.wave_bytes;
+    }
+  }
+
+  void share_out() {
+    const double l2 = machine_.prediction->memory.l2_bytes;
+    const auto missing = [&](double bytes) {
+      return std::clamp((bytes / l2 - 0.8) / 1.2, 0.0, 1.0);
+    };
+    const double cold = missing(plan_.footprint_bytes), between_waves = missing(wave_bytes_);
+    const double waves = std::max(
+        1.0, static_cast<double>(launch_.blocks()) / (static_cast<double>(resident_) * active_));
+    for (auto& [buffer, use] : plan_.buffers) {
+      const double again = std::max(0.0, use.wave_bytes * waves - use.unique_bytes);
+      const double all = use.read_bytes + use.write_bytes;
+      const double repeats = std::max(0.0, all - use.unique_bytes - again);
+      const double from_memory =
+          cold * use.unique_bytes + between_waves * again + between_waves * repeats * 0.5;
+      const double share = all > 0 ? std::min(1.0, from_memory / all) : 0;
+      use.dram_read_share = use.dram_write_share = share;
+      plan_.dram_bytes += share * all;
+    }
+  }
+
+  void find_hot_atomics() {
+    std::unordered_map<uint32_t, std::pair<uint32_t, std::unordered_set<uint64_t>>> seen;
+    for (const WarpTrace& warp : walk_.warps) {
+      for (const Event& event : warp.events) {
+        if (program_.steps[event.step].op != Op::atomic || !in_memory(event)) continue;
+        auto& [count, sectors] = seen[event.step];
+        const Access& access = walk_.accesses[event.access];
+        ++count;
+        for (uint32_t i = 0; i < access.sectors; ++i)
+          sectors.insert(walk_.sectors[access.first_sector + i]);
+      }
+    }
+    for (const auto& [step, use] : seen) plan_.hot[step] = use.second.size() == 1;
+  }
+
+  const Program& program_;
+  const Walk& walk_;
+  const Launch& launch_;
+  const MachineModel& machine_;
+  uint32_t resident_, active_;
+  MemoryPlan plan_;
+  std::map<uint64_t, Extent> extents_;
+  double total_sectors_ = 0, missed_sectors_ = 0, wave_bytes_ = 0;
+};
+
+}  // namespace
+
+MemoryPlan plan_memory(const Program& program, const Walk& walk, const Launch& launch,
+                       const MachineModel& machine, uint32_t resident_blocks, uint32_t active) {
+  return Planner(program, walk, launch, machine, resident_blocks, active).make();
+}
+
+}  // namespace fathom

@@ -1,0 +1,38 @@
+#pragma once
+// What caches make of the accesses of a walk: which sectors come from L1, from L2 and from memory.
+
+#include <map>
+#include <vector>
+
+#include "machine/machine.h"
+#include "prediction/walk.h"
+
+namespace fathom {
+
+struct BufferUse {
+  double unique_bytes = 0;                           ///< that the whole launch touches
+  double wave_bytes = 0;                             ///< that the blocks which run at once touch
+  double read_bytes = 0, write_bytes = 0;            ///< asked of L2 by the whole launch
+  double dram_read_share = 0, dram_write_share = 0;  ///< of those
+};
+
+struct MemoryPlan {
+  std::vector<float> l2_sectors;  ///< by Walk::accesses: what L1 does not have
+  std::map<uint64_t, BufferUse> buffers;
+  std::vector<bool> hot;  ///< by step: an atomic whose addresses all blocks share
+  double l1_hit_share = 0;
+  double footprint_bytes = 0;
+  double dram_bytes = 0;  ///< of the whole launch
+  double l2_bytes = 0;
+  /// The buffer of an access to global or local memory.
+  uint64_t buffer_of(const Walk& walk, const Access& access) const {
+    return walk.sectors[access.first_sector] >> (kBufferShift - 5);
+  }
+};
+
+/// `resident_blocks` run at once on each of `active` multiprocessors. Data that fit into L2 are
+/// taken to be there from the launch before.
+MemoryPlan plan_memory(const Program& program, const Walk& walk, const Launch& launch,
+                       const MachineModel& machine, uint32_t resident_blocks, uint32_t active);
+
+}  // namespace fathom

@@ -1,0 +1,495 @@
+#include "prediction/simulator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace fathom {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+/// Cycles of work that wait before the load/store unit while warps can still issue to it.
+constexpr double kQueueCycles = 24;
+/// Until the operands of a memory instruction were read and may be overwritten.
+constexpr double kReadCycles = 12;
+
+enum class Kind : uint8_t {
+  compute,
+  shared,
+  global_load,
+  global_store,
+  atomic,
+  constant,
+  block_barrier,
+  exit
+};
+
+/// One event of a trace with all that the simulation asks of it.
+struct SimEvent {
+  uint32_t step = 0;
+  float weight = 1;
+  Kind kind = Kind::compute;
+  float lsu_cycles = 0, l2_bytes = 0, dram_bytes = 0, atomic_cycles = 0, extra_latency = 0;
+  bool from_dram = false;
+};
+
+struct Warp {
+  const std::vector<SimEvent>* trace = nullptr;
+  size_t at = 0;
+  double ready = 0, last = 0;
+  Wait ready_wait = Wait::start;
+  std::array<double, 6> barriers{};
+  std::array<Wait, 6> barrier_waits{};
+  uint32_t block = 0;
+  bool at_block_barrier = false, done = true;
+  std::vector<double> slot_ready;  ///< where dependences go by slot
+  std::vector<Wait> slot_wait;
+  double weighted = 0, plain = 0;
+};
+
+struct BlockSlot {
+  uint32_t first_warp = 0, live = 0, waiting = 0;
+};
+
+class Multiprocessor {
+ public:
+  Multiprocessor(const SimulationInput& in, const std::vector<SimulationListener*>& listeners)
+      : in_(in),
+        listeners_(listeners),
+        figures_(*in.machine.prediction),
+        schedulers_(in.machine.schedulers) {}
+
+  Simulation run() {
+    prepare_rates();
+    prepare_traces();
+    start();
+    while (issue_next()) {
+    }
+    return finish();
+  }
+
+ private:
+  void prepare_rates() {
+    const double clock = figures_.clock_mhz * 1e6, active = in_.active;
+    const MemoryFigures& memory = figures_.memory;
+    blocks_total_ = std::ceil(static_cast<double>(in_.launch.blocks()) / active);
+    // All multiprocessors share what is outside; those with fewer blocks leave some to this one.
+    const double uneven = blocks_total_ * active / static_cast<double>(in_.launch.blocks());
+    l2_rate_ = std::min(memory.l2_sm_bytes_per_cycle,
+                        memory.l2_bytes_per_second / clock / active * uneven);
+    dram_rate_ = std::min(memory.l2_sm_bytes_per_cycle,
+                          memory.dram_read_bytes_per_second / clock / active * uneven);
+    dram_write_cost_ = memory.dram_read_bytes_per_second / memory.dram_write_bytes_per_second;
+    atomic_rate_ = memory.atomic_global_per_second / clock / active;
+    hot_rate_ = memory.atomic_same_address_per_second / clock / active;
+    l2_latency_ = (memory.l2_latency + memory.l2_far_latency) / 2;
+    dram_latency_ = std::max(l2_latency_, memory.dram_latency);
+  }
+
+  SimEvent prepare(const Event& event, uint64_t salt) const {
+    const Step& step = in_.program.steps[event.step];
+    SimEvent out;
+    out.step = event.step;
+    out.weight = event.weight;
+    out.lsu_cycles = step.timing.pipe == Pipe::memory ? step.timing.pipe_cycles : 0;
+    if (step.op == Op::barrier) out.kind = Kind::block_barrier;
+    if (step.op == Op::exit && event.lanes > 0) out.kind = Kind::exit;
+    if (step.space == MemorySpace::constant) out.kind = Kind::constant;
+    if (event.access == kNoAccess) return out;
+    const Access& access = in_.walk.accesses[event.access];
+    if (access.sectors == 0) {
+      out.kind = Kind::shared;
+      out.lsu_cycles = std::max<float>(out.lsu_cycles, access.wavefronts);
+      out.extra_latency = static_cast<float>(access.wavefronts - 1);
+      return out;
+    }
+    out.kind = step.op == Op::store    ? Kind::global_store
+               : step.op == Op::atomic ? Kind::atomic
+                                       : Kind::global_load;
+    const double l1_cycles = access.sectors * 32.0 / figures_.memory.l1_bytes_per_cycle;
+    out.lsu_cycles =
+        static_cast<float>(std::max<double>({out.lsu_cycles, double(access.lines), l1_cycles}));
+    out.l2_bytes = in_.memory.l2_sectors[event.access] * 32;
+    const auto found = in_.memory.buffers.find(in_.memory.buffer_of(in_.walk, access));
+    if (found != in_.memory.buffers.end()) {
+      const double share = out.kind == Kind::global_load ? found->second.dram_read_share
+                                                         : found->second.dram_write_share;
+      out.dram_bytes = static_cast<float>(out.l2_bytes * share);
+      const double chance = std::min(1.0, share * out.l2_bytes / 32);
+      out.from_dram = static_cast<double>(salt * 2654435761u % 1024) < chance * 1024;
+    }
+    if (out.kind == Kind::atomic) {
+      const bool hot = in_.memory.hot[event.step];
+      out.atomic_cycles = static_cast<float>(access.lanes / (hot ? hot_rate_ : atomic_rate_));
+    }
+    return out;
+  }
+
+  void prepare_traces() {
+    uint64_t salt = 1;
+    double events = 0;
+    for (const WarpTrace& each : in_.walk.warps) {
+      std::vector<SimEvent> trace;
+      trace.reserve(each.events.size());
+      for (const Event& event : each.events) trace.push_back(prepare(event, salt++));
+      events += static_cast<double>(trace.size());
+      traces_.push_back(std::move(trace));
+    }
+    const double mean =
+        std::max(1.0, events / static_cast<double>(std::max<size_t>(1, traces_.size())));
+    const double per_block = mean * in_.launch.warps_per_block();
+    const double affordable = std::max(
+        2.0 * in_.resident_blocks, std::floor(static_cast<double>(in_.most_issues) / per_block));
+    blocks_to_run_ = static_cast<uint64_t>(std::min(blocks_total_, affordable));
+  }
+
+  /// The trace that stands for a warp of the n-th block: sample blocks take turns.
+  const std::vector<SimEvent>* trace_of(uint64_t block, uint32_t warp) const {
+    const auto sample = static_cast<uint32_t>(block % in_.walk.blocks.size());
+    const std::vector<SimEvent>* found = nullptr;
+    for (size_t i = 0; i < in_.walk.warps.size(); ++i) {
+      const WarpTrace& each = in_.walk.warps[i];
+      if (each.block == sample && (each.warp <= warp || !found)) found = &traces_[i];
+    }
+    return found;
+  }
+
+  void start() {
+    const uint32_t warps = in_.launch.warps_per_block();
+    const auto slots =
+        static_cast<uint32_t>(std::min<uint64_t>(in_.resident_blocks, blocks_to_run_));
+    warps_.resize(size_t{slots} * warps);
+    blocks_.resize(slots);
+    by_scheduler_.resize(schedulers_);
+    for (uint32_t i = 0; i < warps_.size(); ++i) by_scheduler_[i % schedulers_].push_back(i);
+    clock_.assign(schedulers_, 0);
+    last_warp_.assign(schedulers_, 0);
+    free_.assign(schedulers_, {});
+    for (uint32_t slot = 0; slot < slots; ++slot) {
+      blocks_[slot].first_warp = slot * warps;
+      start_block(slot, slot * figures_.launch.block_cycles);
+    }
+  }
+
+  void start_block(uint32_t slot, double time) {
+    BlockSlot& block = blocks_[slot];
+    const uint32_t warps = in_.launch.warps_per_block();
+    block.live = warps;
+    block.waiting = 0;
+    for (uint32_t w = 0; w < warps; ++w) {
+      Warp& warp = warps_[block.first_warp + w];
+      const double weighted = warp.weighted, plain = warp.plain;
+      warp = {};
+      warp.weighted = weighted;
+      warp.plain = plain;
+      warp.trace = trace_of(blocks_started_, w);
+      warp.ready = warp.last = time;
+      warp.block = slot;
+      warp.done = warp.trace == nullptr || warp.trace->empty();
+      if (in_.program.waits_by_slot) {
+        warp.slot_ready.assign(in_.program.slots + in_.program.predicates + 1, 0);
+        warp.slot_wait.assign(warp.slot_ready.size(), Wait::none);
+      }
+      if (warp.done) --block.live;
+    }
+    ++blocks_started_;
+  }
+
+  /// When the warp's next instruction could go, but for the unit it needs.
+  double ready_time(const Warp& warp, Wait& wait) const {
+    const Step& step = in_.program.steps[(*warp.trace)[warp.at].step];
+    double ready = warp.ready;
+    wait = warp.ready_wait;
+    if (!in_.program.waits_by_slot) {
+      for (uint32_t mask = step.timing.wait_mask, i = 0; mask != 0 && i < 6; mask >>= 1, ++i) {
+        if ((mask & 1) && warp.barriers[i] > ready)
+          ready = warp.barriers[i], wait = warp.barrier_waits[i];
+      }
+      return ready;
+    }
+    for (int16_t slot : step.reads) {
+      const auto at = static_cast<size_t>(slot);
+      if (warp.slot_ready[at] > ready) ready = warp.slot_ready[at], wait = warp.slot_wait[at];
+    }
+    return ready;
+  }
+
+  double unit_free(uint32_t scheduler, const Step& step, Wait& wait) const {
+    switch (step.timing.pipe) {
+      case Pipe::none:
+        return 0;
+      case Pipe::memory:
+        wait = Wait::queue;
+        return lsu_free_ - kQueueCycles;
+      case Pipe::fma:
+        wait = Wait::unit;
+        return std::min(free_[scheduler][static_cast<size_t>(Pipe::fma)],
+                        free_[scheduler][static_cast<size_t>(Pipe::fma_heavy)]);
+      default:
+        wait = Wait::unit;
+        return free_[scheduler][static_cast<size_t>(step.timing.pipe)];
+    }
+  }
+
+  struct Choice {
+    double time = kNever;
+    uint32_t warp = 0;
+    Wait wait = Wait::none;
+  };
+
+  /// The warp that a scheduler issues next: the one that went last if it can, or else the oldest of
+  /// those that can.
+  Choice choose(uint32_t scheduler) const {
+    Choice best;
+    for (uint32_t index : by_scheduler_[scheduler]) {
+      const Warp& warp = warps_[index];
+      if (warp.done || warp.at_block_barrier) continue;
+      Wait wait = Wait::none, unit_wait = Wait::none;
+      double time = ready_time(warp, wait);
+      const double unit =
+          unit_free(scheduler, in_.program.steps[(*warp.trace)[warp.at].step], unit_wait);
+      if (unit > time) time = unit, wait = unit_wait;
+      if (clock_[scheduler] > time) time = clock_[scheduler], wait = Wait::scheduler;
+      if (time < best.time || (time == best.time && index == last_warp_[scheduler]))
+        best = {time, index, wait};
+    }
+    return best;
+  }
+
+  bool issue_next() {
+    if (cached_.empty()) {
+      cached_.resize(schedulers_);
+      for (uint32_t s = 0; s < schedulers_; ++s) cached_[s] = choose(s);
+    }
+    uint32_t best = 0;
+    for (uint32_t s = 1; s < schedulers_; ++s)
+      if (cached_[s].time < cached_[best].time) best = s;
+    if (cached_[best].time == kNever) return false;
+    // The unit that all share may have become busy meanwhile.
+    const Choice now = choose(best);
+    if (now.time > cached_[best].time) {
+      cached_[best] = now;
+      return true;
+    }
+    woken_ = 0;
+    issue(best, now);
+    for (uint32_t s = 0; s < schedulers_; ++s)
+      if (s == best || (woken_ >> s & 1)) cached_[s] = choose(s);
+    return true;
+  }
+
+  void issue(uint32_t scheduler, const Choice& choice) {
+    Warp& warp = warps_[choice.warp];
+    const SimEvent& event = (*warp.trace)[warp.at];
+    const Step& step = in_.program.steps[event.step];
+    const double t = choice.time, waited = t - warp.last;
+    warp.weighted += waited * event.weight;
+    warp.plain += waited;
+    const Issue record{event.step, event.weight, t, waited, choice.wait};
+    for (SimulationListener* each : listeners_) each->issued(record);
+    ++result_.issues;
+    result_.busy.issue += step.timing.issues;
+    warp.last = t;
+    clock_[scheduler] = t + step.timing.issues;
+    last_warp_[scheduler] = choice.warp;
+    end_ = std::max(end_, t + 1);
+    warp.ready = t + std::max<double>(step.timing.issues, step.timing.stall);
+    warp.ready_wait = Wait::dependency;
+    occupy(scheduler, step, t);
+    Wait wait = Wait::special;
+    const double done = complete(event, step, t, wait);
+    note_result(warp, step, t, done, wait);
+    ++warp.at;
+    if (event.kind == Kind::block_barrier && !step.is_async) arrive(warp, t);
+    if (warp.at == warp.trace->size()) leave(warp, t);
+  }
+
+  void occupy(uint32_t scheduler, const Step& step, double t) {
+    const auto pipe = static_cast<size_t>(step.timing.pipe);
+    if (step.timing.pipe == Pipe::none) return;
+    result_.busy.pipes[pipe] += step.timing.pipe == Pipe::memory ? 0 : step.timing.pipe_cycles;
+    if (step.timing.pipe == Pipe::memory) return;
+    auto& units = free_[scheduler];
+    size_t unit = pipe;
+    if (step.timing.pipe == Pipe::fma && units[static_cast<size_t>(Pipe::fma_heavy)] < units[pipe])
+      unit = static_cast<size_t>(Pipe::fma_heavy);
+    units[unit] = std::max(units[unit], t) + step.timing.pipe_cycles;
+  }
+
+  /// Puts the event through the queues; when its result is there.
+  double complete(const SimEvent& event, const Step& step, double t, Wait& wait) {
+    if (event.lsu_cycles == 0) return t + step.timing.latency;
+    const double served = std::max(t, lsu_free_);
+    lsu_free_ = served + event.lsu_cycles;
+    result_.busy.pipes[static_cast<size_t>(Pipe::memory)] += event.lsu_cycles;
+    const MemoryFigures& memory = figures_.memory;
+    switch (event.kind) {
+      case Kind::shared:
+        wait = Wait::shared;
+        return served +
+               (step.op == Op::atomic ? memory.atomic_shared_latency : memory.shared_latency) +
+               event.extra_latency;
+      case Kind::constant:
+        wait = Wait::constant;
+        return served + step.timing.latency;
+      case Kind::global_load:
+      case Kind::global_store:
+      case Kind::atomic:
+        return beyond(event, served, wait);
+      default:
+        wait = Wait::shared;
+        return served + step.timing.latency;
+    }
+  }
+
+  double beyond(const SimEvent& event, double served, Wait& wait) {
+    const MemoryFigures& memory = figures_.memory;
+    double done = served + memory.l1_latency + event.lsu_cycles;
+    wait = Wait::l1;
+    if (event.l2_bytes > 0) {
+      const double cycles = event.l2_bytes / l2_rate_;
+      l2_free_ = std::max(l2_free_, served) + cycles;
+      result_.busy.l2 += cycles;
+      done = std::max(done, l2_free_ + l2_latency_);
+      wait = Wait::l2;
+    }
+    if (event.dram_bytes > 0) {
+      const double cycles =
+          event.dram_bytes / dram_rate_ * (event.kind == Kind::global_store ? dram_write_cost_ : 1);
+      dram_free_ = std::max(dram_free_, served) + cycles;
+      result_.busy.dram += cycles;
+      if (event.from_dram) done = std::max(done, dram_free_ + dram_latency_), wait = Wait::dram;
+    }
+    if (event.kind == Kind::atomic) {
+      atomic_free_ = std::max(atomic_free_, served) + event.atomic_cycles;
+      result_.busy.atomics += event.atomic_cycles;
+      done = std::max(done + memory.atomic_global_latency - l2_latency_,
+                      atomic_free_ + memory.atomic_global_latency);
+    }
+    // The device's queues end what a kernel does, even where nobody waits.
+    drain_ = std::max({drain_, l2_free_, dram_free_, atomic_free_});
+    return done;
+  }
+
+  void note_result(Warp& warp, const Step& step, double t, double done, Wait wait) {
+    if (in_.program.waits_by_slot) {
+      for (int16_t slot : step.writes) {
+        warp.slot_ready[static_cast<size_t>(slot)] = done;
+        warp.slot_wait[static_cast<size_t>(slot)] =
+            step.timing.pipe == Pipe::memory ? wait : Wait::dependency;
+      }
+      return;
+    }
+    const uint8_t write = step.timing.write_barrier, read = step.timing.read_barrier;
+    if (write < 6 && done > warp.barriers[write])
+      warp.barriers[write] = done, warp.barrier_waits[write] = wait;
+    if (read >= 6) return;
+    const double read_done = std::max(t, lsu_free_ - 1) + kReadCycles;
+    if (read_done > warp.barriers[read])
+      warp.barriers[read] = read_done, warp.barrier_waits[read] = Wait::queue;
+  }
+
+  void arrive(Warp& warp, double t) {
+    BlockSlot& block = blocks_[warp.block];
+    warp.at_block_barrier = true;
+    ++block.waiting;
+    release_if_all(block, t);
+  }
+
+  void release_if_all(BlockSlot& block, double t) {
+    if (block.waiting == 0 || block.waiting < block.live) return;
+    block.waiting = 0;
+    const double release = t + figures_of_barrier();
+    for (uint32_t w = 0; w < in_.launch.warps_per_block(); ++w) {
+      const uint32_t index = block.first_warp + w;
+      Warp& each = warps_[index];
+      if (!each.at_block_barrier) continue;
+      each.at_block_barrier = false;
+      each.ready = std::max(each.ready, release);
+      each.ready_wait = Wait::barrier;
+      woken_ |= 1u << index % schedulers_;
+    }
+  }
+  double figures_of_barrier() const {
+    const auto found = figures_.classes.find("barrier");
+    return found == figures_.classes.end() ? 20 : found->second.latency;
+  }
+
+  void leave(Warp& warp, double t) {
+    warp.done = true;
+    BlockSlot& block = blocks_[warp.block];
+    --block.live;
+    if (block.live > 0) return release_if_all(block, t);
+    for (uint32_t s = 0; s < schedulers_; ++s) woken_ |= 1u << s;
+    ++blocks_done_;
+    if (blocks_done_ * 2 <= blocks_to_run_) half_time_ = t, half_blocks_ = blocks_done_;
+    if (blocks_started_ < blocks_to_run_)
+      start_block(warp.block, t + figures_.launch.block_latency);
+  }
+
+  Simulation finish() {
+    double weighted = 0, plain = 0;
+    for (const Warp& each : warps_) weighted += each.weighted, plain += each.plain;
+    const double scale = plain > 0 ? weighted / plain : 1;
+    result_.simulated = std::max(end_, drain_);
+    result_.blocks = blocks_total_;
+    result_.blocks_simulated = static_cast<double>(blocks_to_run_);
+    double cycles = result_.simulated;
+    const double left = blocks_total_ - static_cast<double>(blocks_to_run_);
+    if (left > 0) {
+      const double since = static_cast<double>(blocks_to_run_ - half_blocks_);
+      const double rate = half_blocks_ > 0
+                              ? (result_.simulated - half_time_) / since
+                              : result_.simulated / static_cast<double>(blocks_to_run_);
+      cycles += left * rate;
+    }
+    result_.cycles = cycles * scale;
+    return result_;
+  }
+
+  const SimulationInput& in_;
+  const std::vector<SimulationListener*>& listeners_;
+  const PredictionFigures& figures_;
+  const uint32_t schedulers_;
+  double l2_rate_ = 1, dram_rate_ = 1, dram_write_cost_ = 1, atomic_rate_ = 1, hot_rate_ = 1;
+  double l2_latency_ = 0, dram_latency_ = 0, blocks_total_ = 1;
+  uint64_t blocks_to_run_ = 1, blocks_started_ = 0, blocks_done_ = 0, half_blocks_ = 0;
+  double half_time_ = 0, end_ = 0, drain_ = 0;
+  double lsu_free_ = 0, l2_free_ = 0, dram_free_ = 0, atomic_free_ = 0;
+  std::vector<std::vector<SimEvent>> traces_;
+  std::vector<Warp> warps_;
+  std::vector<BlockSlot> blocks_;
+  std::vector<std::vector<uint32_t>> by_scheduler_;
+  std::vector<double> clock_;
+  std::vector<uint32_t> last_warp_;
+  std::vector<std::array<double, kPipes>> free_;
+  std::vector<Choice> cached_;
+  uint32_t woken_ = 0;
+  Simulation result_;
+};
+
+}  // namespace
+
+const char* name_of(Wait wait) {
+  static constexpr const char* kNames[kWaits] = {"nothing",
+                                                 "start of the block",
+                                                 "results of arithmetic",
+                                                 "shared memory",
+                                                 "L1",
+                                                 "L2",
+                                                 "device memory",
+                                                 "constants",
+                                                 "results of variable latency",
+                                                 "other warps at a barrier",
+                                                 "a busy unit",
+                                                 "the load/store queue",
+                                                 "the scheduler"};
+  return kNames[static_cast<size_t>(wait)];
+}
+
+Simulation simulate(const SimulationInput& input,
+                    const std::vector<SimulationListener*>& listeners) {
+  return Multiprocessor(input, listeners).run();
+}
+
+}  // namespace fathom

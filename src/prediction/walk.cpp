@@ -1,0 +1,98 @@
+#include "prediction/walk.h"
+
+#include <algorithm>
+
+#include "prediction/warp_runner.h"
+
+namespace fathom {
+namespace {
+
+using Place = std::array<uint32_t, 3>;
+
+Place place_of(uint64_t block, const Launch& launch) {
+  const uint64_t x = launch.grid[0], y = launch.grid[1];
+  return {static_cast<uint32_t>(block % x), static_cast<uint32_t>(block / x % y),
+          static_cast<uint32_t>(block / x / y)};
+}
+
+/// The middle block, its neighbours, then others spread over the grid.
+std::vector<Place> choose_blocks(const Launch& launch, size_t wanted) {
+  std::vector<Place> chosen;
+  const auto add = [&](Place place) {
+    if (std::find(chosen.begin(), chosen.end(), place) == chosen.end()) chosen.push_back(place);
+  };
+  Place middle{(launch.grid[0] - 1) / 2, (launch.grid[1] - 1) / 2, (launch.grid[2] - 1) / 2};
+  add(middle);
+  for (size_t d = 0; d < 3; ++d) {
+    Place next = middle;
+    if (++next[d] < launch.grid[d]) add(next);
+  }
+  const uint64_t blocks = launch.blocks();
+  for (uint64_t i = 0; chosen.size() < wanted && i < wanted; ++i)
+    add(place_of((2 * i + 1) * blocks / (2 * wanted), launch));
+  add(place_of(0, launch));
+  return chosen;
+}
+
+/// Warps of a block, spread evenly; the same ones in each block.
+std::vector<uint32_t> choose_warps(uint32_t warps, uint32_t wanted) {
+  std::vector<uint32_t> chosen;
+  const uint32_t count = std::min(warps, std::max(1u, wanted));
+  for (uint32_t i = 0; i < count; ++i)
+    chosen.push_back(static_cast<uint32_t>(uint64_t{i} * warps / count));
+  return chosen;
+}
+
+}  // namespace
+
+double WarpTrace::executed() const {
+  double sum = 0;
+  for (const Event& each : events) sum += each.weight;
+  return sum;
+}
+
+Walk walk(const Program& program, const Launch& launch, const WalkLimits& limits) {
+  Decisions decisions(program, launch);
+  const uint32_t warps = launch.warps_per_block();
+  const std::vector<Place> scouted = choose_blocks(launch, 1);
+
+  // What is found out about offsets on the way changes values that were made up before: once more.
+  uint64_t cost = 0;
+  for (size_t round = 0; round < 4; ++round) {
+    Walk scout;
+    WarpRunner runner(program, launch, limits, decisions, scout);
+    WarpTrace trace;
+    const size_t known = decisions.offsets().size();
+    runner.run(scouted[0], 0, limits.steps / 4, trace);
+    cost = std::max<uint64_t>(1, scout.executed);
+    if (decisions.offsets().size() == known) break;
+  }
+
+  Walk result;
+  const auto affordable =
+      static_cast<uint32_t>(std::clamp<uint64_t>(limits.steps / cost, 4, limits.warps));
+  const size_t blocks = std::clamp<size_t>(affordable / std::max(1u, std::min(warps, 8u)), 4, 8);
+  const std::vector<uint32_t> chosen =
+      choose_warps(warps, std::max(1u, affordable / static_cast<uint32_t>(blocks)));
+  result.blocks = choose_blocks(launch, blocks);
+  WarpRunner runner(program, launch, limits, decisions, result);
+  const uint64_t each =
+      std::max<uint64_t>(2 * cost, limits.steps / (result.blocks.size() * chosen.size()));
+  for (uint32_t block = 0; block < result.blocks.size(); ++block) {
+    for (uint32_t warp : chosen) {
+      WarpTrace trace;
+      trace.block = block;
+      trace.warp = warp;
+      if (!runner.run(result.blocks[block], warp, std::min(each, limits.steps / 4), trace))
+        result.cut_short = true;
+      result.warps.push_back(std::move(trace));
+    }
+  }
+  result.assumed = decisions.texts();
+  if (result.cut_short)
+    result.assumed.push_back("the walk over the sample warps was stopped after " +
+                             std::to_string(each) + " instructions of a warp");
+  return result;
+}
+
+}  // namespace fathom

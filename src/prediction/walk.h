@@ -1,0 +1,63 @@
+#pragma once
+// Runs a few warps of a launch and writes down what they did: which steps, and which memory they
+// touched.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "prediction/launch.h"
+#include "prediction/program.h"
+
+namespace fathom {
+
+inline constexpr uint32_t kNoAccess = 0xffffffffu;
+/// Of local memory, which has no address of its own.
+inline constexpr uint64_t kLocalBuffer = 1023;
+
+struct Access {
+  uint32_t first_sector = 0;  ///< index in Walk::sectors
+  uint16_t sectors = 0;       ///< of 32 bytes; 0 for shared memory
+  uint16_t lines = 0;         ///< of 128 bytes
+  uint16_t wavefronts = 0;    ///< passes through shared memory's banks, or an atomic's conflicts
+  uint16_t ideal = 0;         ///< passes, or sectors, that as many bytes need at least
+  uint8_t lanes = 0;
+  bool unknown = false;  ///< the addresses depend on data
+};
+
+struct Event {
+  uint32_t step = 0;
+  float weight = 1;  ///< stands for as many executions
+  uint32_t access = kNoAccess;
+  uint32_t lanes = 0;
+};
+
+struct WarpTrace {
+  uint32_t block = 0;  ///< index in Walk::blocks
+  uint32_t warp = 0;
+  std::vector<Event> events;
+  double executed() const;  ///< instructions, weights included
+};
+
+struct Walk {
+  std::vector<std::array<uint32_t, 3>> blocks;  ///< that were looked at
+  std::vector<WarpTrace> warps;                 ///< by block, then warp
+  std::vector<Access> accesses;
+  std::vector<uint64_t> sectors;  ///< address / 32
+  std::vector<std::string> assumed;
+  uint64_t executed = 0;  ///< steps that were run
+  bool cut_short = false;
+};
+
+struct WalkLimits {
+  uint64_t steps = 600'000;               ///< that all sample warps run together
+  uint64_t steps_before_skipping = 3000;  ///< of one warp, before loops are skipped ahead
+  uint32_t warps = 48;                    ///< sample warps, at most
+};
+
+/// `blocks` of the launch that are looked at: whole neighbours of the middle one (for reuse between
+/// blocks) first, then some spread over the grid.
+Walk walk(const Program& program, const Launch& launch, const WalkLimits& limits);
+
+}  // namespace fathom

@@ -1,0 +1,464 @@
+#include "prediction/warp_runner.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "prediction/access.h"
+
+namespace fathom {
+namespace {
+
+constexpr uint64_t kOffsetMask = (uint64_t{1} << kBufferShift) - 1;
+/// Loops are skipped ahead by this many rounds, so that what alternates comes out right.
+constexpr uint32_t kRounds = 4;
+/// A loop that goes on for longer has lost what ends it.
+constexpr uint64_t kEndless = uint64_t{1} << 32;
+
+bool is_single(uint32_t lanes) {
+  return std::popcount(lanes) == 1;
+}
+
+}  // namespace
+
+WarpRunner::WarpRunner(const Program& program, const Launch& launch, const WalkLimits& limits,
+                       Decisions& decisions, Walk& walk)
+    : program_(program),
+      launch_(launch),
+      limits_(limits),
+      decisions_(decisions),
+      walk_(walk),
+      lanes_(program),
+      header_of_(program.steps.size(), kNoBlock),
+      address_of_(program.steps.size()),
+      sharing_of_(program.steps.size(), 1),
+      was_known_(program.steps.size(), false) {
+  for (uint32_t i = 0; i < program.loops.loops.size(); ++i) {
+    const uint32_t first = program.graph.blocks[program.loops.loops[i].header].first;
+    if (header_of_[first] == kNoBlock) header_of_[first] = i;
+  }
+}
+
+bool WarpRunner::run(std::array<uint32_t, 3> block, uint32_t warp, uint64_t budget,
+                     WarpTrace& out) {
+  lanes_ = Lanes(program_);
+  lanes_.block = block;
+  lanes_.warp = warp;
+  loops_.assign(program_.loops.loops.size(), {});
+  local_.clear();
+  trace_ = &out;
+  quiet_ = false;
+  executed_ = 0;
+  warp_number_ = ((uint64_t{block[2]} * launch_.grid[1] + block[1]) * launch_.grid[0] + block[0]) *
+                     launch_.warps_per_block() +
+                 warp;
+  const uint32_t threads = launch_.threads_per_block();
+  const uint32_t left = threads - std::min(threads, warp * kLanes);
+  groups_.assign(1, {0, left >= kLanes ? ~0u : (1u << left) - 1, {}});
+  if (groups_[0].mask == 0) return true;
+  while (executed_ < budget) {
+    if (!step()) return walk_.executed += executed_, true;
+  }
+  walk_.executed += executed_;
+  return false;
+}
+
+/// Threads that are behind go first, so that they catch up where their ways meet.
+size_t WarpRunner::lowest() const {
+  size_t best = 0;
+  for (size_t i = 1; i < groups_.size(); ++i)
+    if (groups_[i].at < groups_[best].at) best = i;
+  return best;
+}
+
+void WarpRunner::leave(size_t group, uint32_t mask) {
+  groups_[group].mask &= ~mask;
+  if (groups_[group].mask == 0) groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(group));
+}
+
+bool WarpRunner::step() {
+  if (groups_.empty()) return false;
+  size_t current = 0;
+  if (groups_.size() > 1) {
+    current = lowest();
+    for (size_t i = groups_.size(); i-- > 0;) {
+      if (i == current || groups_[i].at != groups_[current].at) continue;
+      if (groups_[i].calls != groups_[current].calls) continue;
+      groups_[current].mask |= groups_[i].mask;
+      groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(i));
+      if (i < current) --current;
+    }
+  }
+  const uint32_t at = groups_[current].at;
+  if (at >= program_.steps.size()) return leave(current, ~0u), !groups_.empty();
+  if (header_of_[at] != kNoBlock) {
+    enter_header(at);
+    if (groups_.empty() || groups_[std::min(current, groups_.size() - 1)].at != at)
+      return !groups_.empty();
+  }
+  ++executed_;
+  const Step& now = program_.steps[at];
+  const uint32_t all = groups_[current].mask;
+  uint32_t mask = lanes_.guard(now.guard, all);
+  const bool touches_memory = now.op == Op::store || now.op == Op::atomic || now.op == Op::load;
+  if (touches_memory && (lanes_.guard_unknown(now.guard) & all)) mask = assumed_guard(at, now, all);
+  if (!quiet_)
+    trace_->events.push_back({at, 1, kNoAccess, static_cast<uint32_t>(std::popcount(mask))});
+  previous_ = at;
+  switch (now.op) {
+    case Op::branch:
+    case Op::exit:
+    case Op::call:
+    case Op::return_:
+      branch(current, now, all);
+      return !groups_.empty();
+    case Op::load:
+    case Op::store:
+    case Op::atomic:
+    case Op::asynchronous_copy:
+      if (mask) memory(now, at, mask);
+      break;
+    case Op::compare:
+    case Op::add:
+      watch_offsets(now, at, mask);
+      [[fallthrough]];
+    default:
+      if (mask) lanes_.execute(now, launch_, mask);
+  }
+  groups_[current].at = at + 1;
+  return true;
+}
+
+// Branches.
+
+void WarpRunner::branch(size_t group, const Step& step, uint32_t mask) {
+  const uint32_t at = groups_[group].at;
+  uint32_t taken = lanes_.guard(step.guard, mask);
+  if (step.op == Op::branch) taken &= lanes_.predicate(step.predicates[0]);
+  uint32_t unknown = lanes_.guard_unknown(step.guard) & mask;
+  if (step.op == Op::branch) unknown |= lanes_.guard_unknown(step.predicates[0]) & mask;
+  taken = decide(at, step, mask, taken, unknown);
+  const uint32_t rest = mask & ~taken;
+  groups_[group].at = at + 1;
+  if (taken == 0) return;
+  if (step.op == Op::exit) return leave(group, taken);
+  Group other = groups_[group];
+  other.mask = taken;
+  if (step.op == Op::return_) {
+    if (other.calls.empty()) return leave(group, taken);
+    other.at = other.calls.back();
+    other.calls.pop_back();
+  } else if (step.op == Op::call) {
+    if (step.target == kNoBlock || other.calls.size() > 64) return;  // what it calls is elsewhere
+    other.calls.push_back(at + 1);
+    other.at = step.target;
+  } else if (step.target != kNoBlock) {
+    other.at = step.target;
+  } else if (!step.table_targets.empty()) {
+    // Which entry is taken depends on a value that the table does not tell: one for each warp.
+    other.at = step.table_targets[mix(warp_number_ + at) % step.table_targets.size()];
+  } else {
+    return leave(group, taken);
+  }
+  if (rest == 0) {
+    groups_[group] = std::move(other);
+  } else {
+    groups_[group].mask = rest;
+    groups_.push_back(std::move(other));
+  }
+}
+
+uint32_t WarpRunner::decide(uint32_t at, const Step& step, uint32_t mask, uint32_t taken,
+                            uint32_t unknown) {
+  const bool conditional = step.guard.index >= 0 || step.predicates[0].index >= 0;
+  if (!conditional || step.op == Op::call || step.op == Op::return_) return taken;
+  const uint32_t loop = step.op == Op::branch
+                            ? decisions_.loop_left(at)
+                            : program_.loops.innermost[program_.graph.block_of[at]];
+  if (unknown == 0) {
+    was_known_[at] = true;
+    if (loop != kNoBlock && step.op == Op::branch) loops_[loop].known_exit = true;
+    return taken;
+  }
+  if (was_known_[at]) spoiled_ = true;
+  const auto with = [&](uint32_t lanes) { return (taken & ~unknown) | (lanes & unknown); };
+  if (loop != kNoBlock) {
+    if (step.op == Op::exit) return with(0);  // goes on until the loop's own end
+    const LoopProgress& progress = loops_[loop];
+    const Loop& body = program_.loops.loops[loop];
+    const uint32_t block = program_.graph.block_of[std::min<uint32_t>(
+        step.target, static_cast<uint32_t>(program_.steps.size() - 1))];
+    const bool taking_stays = step.target != kNoBlock &&
+                              std::binary_search(body.blocks.begin(), body.blocks.end(), block);
+    // An exit at the bottom has seen one round more than the header counted.
+    const bool at_bottom = std::find(body.latches.begin(), body.latches.end(),
+                                     program_.graph.block_of[at]) != body.latches.end();
+    const double done = progress.rounds + (at_bottom ? 1.0 : 0.0);
+    const bool stays = progress.known_exit || done < decisions_.rounds(at, loop);
+    return with(stays == taking_stays ? ~0u : 0);
+  }
+  if (step.op == Op::branch && step.target != kNoBlock) {
+    const bool target_rare = decisions_.is_rare(step.target),
+               next_rare = at + 1 < program_.steps.size() && decisions_.is_rare(at + 1);
+    if (target_rare != next_rare) return with(target_rare ? 0 : ~0u);
+  }
+  // The code behind the branch is what is skipped when it is taken.
+  const double share = decisions_.share(at);
+  const uint32_t seen = taken & unknown;
+  const uint64_t salt = mix(warp_number_ * 977 + at * 131 + executed_);
+  if (unknown == mask && !is_single(mask) && (seen == 0 || seen == mask))  // all threads agree
+    return with(static_cast<double>(salt % 1000) < 1000 * share ? 0 : ~0u);
+  uint32_t skips = 0;
+  for (uint32_t i = 0; i < kLanes; ++i)
+    skips |= static_cast<uint32_t>(static_cast<double>(mix(salt + i) % 1000) >= 1000 * share) << i;
+  return with(skips);
+}
+
+/// What would be a branch around an access, had the compiler not put a guard before it.
+uint32_t WarpRunner::assumed_guard(uint32_t at, const Step& step, uint32_t mask) {
+  const uint32_t unknown = lanes_.guard_unknown(step.guard) & mask;
+  const double share = decisions_.share(at);
+  uint32_t enters = 0;
+  for (uint32_t i = 0; i < kLanes; ++i) {
+    const uint64_t dice = mix(warp_number_ * 977 + at * 131 + executed_ + i);
+    enters |= static_cast<uint32_t>(static_cast<double>(dice % 1000) < 1000 * share) << i;
+  }
+  return (lanes_.guard(step.guard, mask) & ~unknown) | (enters & unknown);
+}
+
+// Loops.
+
+void WarpRunner::enter_header(uint32_t at) {
+  const uint32_t loop = header_of_[at];
+  LoopProgress& progress = loops_[loop];
+  const uint32_t before = program_.graph.block_of[std::min<uint32_t>(
+      previous_, static_cast<uint32_t>(program_.steps.size() - 1))];
+  const bool again = executed_ > 0 && program_.loops.contains(loop, before);
+  if (!again) {
+    progress.rounds = 0;
+    progress.known_exit = false;
+    progress.states = 0;
+    progress.next_try = 8;
+    return;
+  }
+  ++progress.rounds;
+  if (executed_ < limits_.steps_before_skipping || progress.rounds % kRounds != 0 ||
+      progress.rounds < progress.next_try)
+    return;
+  if (groups_.size() > 1) {
+    progress.states = 0;
+    return;
+  }
+  if (progress.states == 0) {
+    progress.first = lanes_.state();
+  } else if (progress.states == 1) {
+    progress.second = lanes_.state();
+    progress.second_events = quiet_ ? 0 : trace_->events.size();
+  } else {
+    progress.states = 0;
+    try_to_skip(loop);
+    progress.first = progress.second = {};
+    progress.next_try = progress.rounds + std::max(16u, progress.rounds / 2);
+    return;
+  }
+  ++progress.states;
+}
+
+bool WarpRunner::run_rounds(uint32_t loop, uint32_t rounds, uint64_t limit) {
+  const uint32_t header = program_.graph.blocks[program_.loops.loops[loop].header].first;
+  const uint32_t mask = groups_[0].mask;
+  const uint64_t end = executed_ + limit;
+  for (uint32_t i = 0; i < rounds; ++i) {
+    // The header itself first, without its count.
+    const uint32_t saved = header_of_[header];
+    header_of_[header] = kNoBlock;
+    bool going = step();
+    while (going && executed_ < end && (groups_.size() != 1 || groups_[0].at != header)) {
+      // Left the loop?
+      if (groups_.size() == 1) {
+        const uint32_t at = groups_[0].at;
+        if (at >= program_.steps.size()) break;
+        if (groups_[0].calls.empty() && !program_.loops.contains(loop, program_.graph.block_of[at]))
+          break;
+      }
+      going = step();
+    }
+    header_of_[header] = saved;
+    if (groups_.size() != 1 || groups_[0].at != header || groups_[0].mask != mask || spoiled_)
+      return false;
+    ++loops_[loop].rounds;
+  }
+  return true;
+}
+
+uint64_t WarpRunner::growths_left(uint32_t loop, const Lanes::Growth& growth) const {
+  uint64_t least = ~uint64_t{0};
+  for (uint32_t block : program_.loops.loops[loop].blocks) {
+    const Block& each = program_.graph.blocks[block];
+    for (uint32_t i = each.first; i <= each.last; ++i)
+      if (program_.steps[i].op == Op::compare)
+        least = std::min(least, lanes_.growths_until(program_.steps[i], growth, groups_[0].mask));
+  }
+  return least;
+}
+
+/// Goes on with a loop as long as its registers grow evenly, in steps that double; the rounds that
+/// were written down last stand for those that were skipped.
+void WarpRunner::try_to_skip(uint32_t loop) {
+  const bool was_quiet = quiet_;
+  const size_t from = loops_[loop].second_events, to = trace_->events.size();
+  const Lanes::Growth growth = lanes_.growth(loops_[loop].first, loops_[loop].second);
+  const uint64_t round_cost = was_quiet ? 20000 : std::max<uint64_t>(64, 4 * (to - from));
+  struct Moment {
+    Lanes::State lanes;
+    std::vector<Group> groups;
+    std::unordered_map<uint32_t, LocalValue> local;
+    uint32_t rounds = 0;
+  };
+  const auto now = [&] { return Moment{lanes_.state(), groups_, local_, loops_[loop].rounds}; };
+  const auto go_back = [&](const Moment& to_there) {
+    lanes_.restore(to_there.lanes);
+    groups_ = to_there.groups;
+    local_ = to_there.local;
+    loops_[loop].rounds = to_there.rounds;
+  };
+  quiet_ = true;
+  const Moment before = now();
+  uint64_t skipped = 0;
+  for (uint64_t times = 16; times > 0 && skipped < kEndless;) {
+    // Two growths are left over, since a comparison may be some rounds ahead of what is seen here.
+    const uint64_t left = growths_left(loop, growth);
+    times = std::min(times, left > 2 ? left - 2 : 0);
+    if (times == 0) break;
+    const Moment saved = now();
+    lanes_.extrapolate(growth, times);
+    loops_[loop].rounds += static_cast<uint32_t>(times) * kRounds;
+    spoiled_ = false;
+    if (run_rounds(loop, kRounds, round_cost)) {
+      skipped += times + 1;
+      times = std::min<uint64_t>(times * 4, uint64_t{1} << 28);
+    } else {
+      go_back(saved);
+      times /= 4;
+    }
+  }
+  if (skipped >= kEndless) {
+    go_back(before);
+    skipped = 0;
+  }
+  quiet_ = was_quiet;
+  if (quiet_) return;
+  const auto factor = static_cast<float>(1 + skipped);
+  for (size_t i = from; i < to; ++i) trace_->events[i].weight *= factor;
+}
+
+// Memory.
+
+void WarpRunner::memory(const Step& step, uint32_t at, uint32_t mask) {
+  LaneValues addresses;
+  const uint32_t unknown = lanes_.addresses(step, addresses) & mask;
+  if (!quiet_) {
+    if (unknown && step.space != MemorySpace::shared) decisions_.address_unknown(at);
+    trace_->events.back().access = record_access(step, addresses, unknown != 0, mask);
+  }
+  uint32_t first = 0;
+  while (!(mask >> first & 1)) ++first;
+  address_of_[at] = addresses[first];
+  if (step.op == Op::load) {
+    uint32_t distinct = 0;
+    uint64_t last = ~uint64_t{0};
+    for (uint32_t i = 0; i < kLanes; ++i) {
+      if (!(mask >> i & 1)) continue;
+      distinct += addresses[i] != last;
+      last = addresses[i];
+    }
+    sharing_of_[at] = static_cast<uint32_t>(std::popcount(mask)) / distinct;
+  }
+  if (step.op == Op::store && step.space == MemorySpace::local) store_local(step, addresses, mask);
+  if (step.op == Op::load || step.op == Op::atomic) load_values(step, at, addresses, unknown, mask);
+}
+
+uint32_t WarpRunner::record_access(const Step& step, const LaneValues& addresses, bool unknown,
+                                   uint32_t mask) {
+  if (step.space == MemorySpace::constant || step.space == MemorySpace::none) return kNoAccess;
+  Access access = step.space == MemorySpace::shared ? shared_access(step, addresses, mask)
+                  : step.space == MemorySpace::local
+                      ? local_access(step, addresses, mask, warp_number_, walk_.sectors)
+                      : global_access(step, addresses, mask, walk_.sectors);
+  access.unknown = unknown;
+  walk_.accesses.push_back(access);
+  return static_cast<uint32_t>(walk_.accesses.size() - 1);
+}
+
+void WarpRunner::load_values(const Step& step, uint32_t at, const LaneValues& addresses,
+                             uint32_t unknown, uint32_t mask) {
+  if (step.result == kNoSlot) return;
+  const uint64_t threads =
+      std::clamp<uint64_t>(launch_.blocks() * launch_.threads_per_block(), 1024, 1u << 28);
+  const auto rising = decisions_.offsets().find(address_of_[at] >> kBufferShift);
+  for (uint32_t slot = 0; slot < step.result_slots; ++slot) {
+    LaneValues values;
+    uint32_t lanes_unknown = ~0u;
+    const auto known = step.space == MemorySpace::local
+                           ? local_.find(static_cast<uint32_t>(addresses[0]) + 4 * slot)
+                           : local_.end();
+    if (known != local_.end()) {
+      for (uint32_t i = 0; i < kLanes; ++i) values[i] = known->second.values[i];
+      lanes_unknown = known->second.unknown;
+    } else if (rising != decisions_.offsets().end() && step.space == MemorySpace::global &&
+               unknown != mask) {
+      const uint32_t size = std::max<uint32_t>(4, step.bytes);
+      for (uint32_t i = 0; i < kLanes; ++i) {
+        const auto value = static_cast<uint64_t>(
+            static_cast<double>((addresses[i] & kOffsetMask) / size) * rising->second);
+        values[i] = slot == 0 ? value & 0xffffffff : value >> 32;
+      }
+      lanes_unknown = 0;
+    } else {
+      // The upper half of 64 bits is 0, as in a size.
+      for (uint32_t i = 0; i < kLanes; ++i)
+        values[i] = slot % 2 ? 0 : mix(addresses[i] + slot) % threads;
+    }
+    lanes_.write(static_cast<int16_t>(step.result + static_cast<int16_t>(slot)), false, values,
+                 lanes_unknown, mask);
+  }
+  lanes_.set_origin(step.result, step.result_slots, at + 1);
+}
+
+void WarpRunner::store_local(const Step& step, const LaneValues& addresses, uint32_t mask) {
+  // Spilled values are found again; arrays with an index by thread are not followed.
+  if (local_.size() > 4096) return;
+  for (uint32_t i = 1; i < kLanes; ++i)
+    if (addresses[i] != addresses[0]) return;
+  const uint32_t slots = std::max<uint32_t>(1, step.bytes / 4u);
+  for (uint32_t slot = 0; slot < slots; ++slot) {
+    Source source = step.sources[3];
+    if (source.slot != kNoSlot)
+      source.slot = static_cast<int16_t>(source.slot + static_cast<int16_t>(slot));
+    LaneValues values;
+    const uint32_t unknown = lanes_.read(source, values);
+    LocalValue& kept = local_[static_cast<uint32_t>(addresses[0]) + 4 * slot];
+    for (uint32_t i = 0; i < kLanes; ++i)
+      if (mask >> i & 1) kept.values[i] = static_cast<uint32_t>(values[i]);
+    kept.unknown = (kept.unknown & ~mask) | (unknown & mask);
+  }
+}
+
+/// Two loaded values of one buffer that are compared, or subtracted, are where rows begin and end.
+void WarpRunner::watch_offsets(const Step& step, uint32_t at, uint32_t mask) {
+  if (mask == 0) return;
+  const uint32_t a = lanes_.origin(step.sources[0]);
+  for (size_t other : {1, 2}) {
+    const uint32_t b = lanes_.origin(step.sources[other]);
+    if (a == 0 || b == 0 || a == b) continue;
+    const Step &first = program_.steps[a - 1], &second = program_.steps[b - 1];
+    const bool difference =
+        step.op == Op::compare || step.sources[0].negated != step.sources[other].negated;
+    if (!difference || first.op != Op::load || second.op != Op::load) continue;
+    if (first.space != MemorySpace::global || second.space != MemorySpace::global) continue;
+    const uint64_t x = address_of_[a - 1], y = address_of_[b - 1];
+    if ((x > y ? x - y : y - x) == first.bytes)
+      decisions_.add_offsets(x >> kBufferShift, at, sharing_of_[a - 1]);
+  }
+}
+
+}  // namespace fathom
