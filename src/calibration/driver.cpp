@@ -66,7 +66,8 @@ struct CudaDriver::Functions {
   const char* load(void* library) {
     const char* lacking = nullptr;
     auto get = [&](auto& function, const char* name) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+      function =
+          reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
       if (!function && !lacking) lacking = name;
     };
     get(init, "cuInit");
@@ -129,14 +130,17 @@ Result<Done> CudaDriver::start(int device) {
   cuda_->device_name(name, sizeof(name), device_);
   name_ = name;
   void* context = nullptr;
-  if (Result<Done> done = check(cuda_->retain(&context, device_), "cuDevicePrimaryCtxRetain"); !done)
+  if (Result<Done> done = check(cuda_->retain(&context, device_), "cuDevicePrimaryCtxRetain");
+      !done)
     return done;
   retained_ = true;
   cuda_->set_current(context);
-  if (Result<Done> done = check(cuda_->stream_create(&stream_, kNonBlockingStream), "cuStreamCreate");
+  if (Result<Done> done =
+          check(cuda_->stream_create(&stream_, kNonBlockingStream), "cuStreamCreate");
       !done)
     return done;
-  if (Result<Done> done = check(cuda_->event_create(&begin_, 0), "cuEventCreate"); !done) return done;
+  if (Result<Done> done = check(cuda_->event_create(&begin_, 0), "cuEventCreate"); !done)
+    return done;
   return check(cuda_->event_create(&end_, 0), "cuEventCreate");
 }
 
@@ -187,7 +191,8 @@ Result<std::vector<uint8_t>> CudaDriver::compile(const std::string& ptx) const {
   int options[] = {kErrorLog, kErrorLogBytes};
   void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
   void* link = nullptr;
-  if (Result<Done> done = check(cuda_->link_create(2, options, values, &link), "cuLinkCreate"); !done)
+  if (Result<Done> done = check(cuda_->link_create(2, options, values, &link), "cuLinkCreate");
+      !done)
     return done.error();
   void* image = nullptr;
   size_t size = 0;
@@ -211,7 +216,8 @@ Result<std::vector<uint8_t>> CudaDriver::compile(const std::string& ptx) const {
 
 Result<void*> CudaDriver::load(const std::vector<uint8_t>& cubin, const std::string& function) {
   void* module = nullptr;
-  if (Result<Done> done = check(cuda_->module_load(&module, cubin.data()), "cuModuleLoadData"); !done)
+  if (Result<Done> done = check(cuda_->module_load(&module, cubin.data()), "cuModuleLoadData");
+      !done)
     return done.error();
   modules_.push_back(module);
   void* handle = nullptr;
@@ -233,7 +239,9 @@ Result<DeviceAddress> CudaDriver::allocate(size_t bytes) {
   return address;
 }
 
-void CudaDriver::free(DeviceAddress address) { cuda_->free(address); }
+void CudaDriver::free(DeviceAddress address) {
+  cuda_->free(address);
+}
 
 Result<Done> CudaDriver::fill(DeviceAddress address, uint8_t value, size_t bytes) const {
   return check(cuda_->fill(address, value, bytes), "cuMemset");
@@ -251,12 +259,14 @@ Result<Done> CudaDriver::launch(void* function, GridShape shape,
                                 const std::vector<uint64_t>& arguments) const {
   std::vector<void*> pointers;
   for (const uint64_t& argument : arguments) pointers.push_back(const_cast<uint64_t*>(&argument));
-  return check(cuda_->launch(function, shape.blocks, 1, 1, shape.threads, 1, 1, shape.shared, stream_,
-                             pointers.data(), nullptr),
+  return check(cuda_->launch(function, shape.blocks, 1, 1, shape.threads, 1, 1, shape.shared,
+                             stream_, pointers.data(), nullptr),
                "cuLaunchKernel");
 }
 
-Result<Done> CudaDriver::wait() const { return check(cuda_->synchronize(), "cuCtxSynchronize"); }
+Result<Done> CudaDriver::wait() const {
+  return check(cuda_->synchronize(), "cuCtxSynchronize");
+}
 
 Result<double> CudaDriver::time_us(void* function, GridShape shape,
                                    const std::vector<uint64_t>& arguments, int launches) const {

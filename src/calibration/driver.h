@@ -32,8 +32,8 @@ struct GridShape {
   uint32_t blocks = 1, threads = 32, shared = 0;  ///< one dimension; dynamic shared memory in bytes
 };
 
-/// One GPU with its primary context current. Calls that fail after `open` end in an Error that names
-/// the call.
+/// One GPU with its primary context current. Calls that fail after `open` end in an Error that
+/// names the call.
 class CudaDriver {
  public:
   /// Errors: no libcuda.so.1, no such device, a driver that is too old.
@@ -61,7 +61,8 @@ class CudaDriver {
   Result<Done> read(void* to, DeviceAddress from, size_t bytes) const;
 
   /// Starts a kernel. `arguments` are 64 bits each, also where the kernel takes 32 of them.
-  Result<Done> launch(void* function, GridShape shape, const std::vector<uint64_t>& arguments) const;
+  Result<Done> launch(void* function, GridShape shape,
+                      const std::vector<uint64_t>& arguments) const;
   Result<Done> wait() const;
   /// Microseconds that the GPU takes for what `launches` launches put on the stream.
   Result<double> time_us(void* function, GridShape shape, const std::vector<uint64_t>& arguments,
