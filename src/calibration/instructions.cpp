@@ -19,12 +19,12 @@ std::string with_chain(const std::string& body, int chain) {
 
 /// Each word of shared memory holds its own address, so that a load's result is the next address.
 const char kSelfPointers[] =
-    "mov.u32 %r{c}, words; mad.lo.u32 %r{c}, %tid, 4, %r{c}; st.shared.b32 [%r{c}], %r{c};";
+    "mov.u32 %r{c}, words; mad.lo.u32 %r{c}, %thread, 4, %r{c}; st.shared.b32 [%r{c}], %r{c};";
 
 const char kPrologue[] = R"(
 .visible .entry bench(.param .u64 p_out, .param .u64 p_rounds, .param .u64 p_seed) {
   .reg .b64 %out, %rounds, %seed, %begin, %end, %multiprocessor, %w<8>;
-  .reg .b32 %ra, %rb, %ha, %hb, %round, %tid, %t, %sum, %r<8>, %h<8>;
+  .reg .b32 %ra, %rb, %ha, %hb, %round, %thread, %t, %sum, %r<8>, %h<8>;
   .reg .f32 %fa, %fb, %f<8>, %g<8>, %k<8>, %l<8>;
   .reg .f64 %da, %db, %d<8>, %e<8>;
   .reg .pred %more, %one, %p<8>;
@@ -33,9 +33,9 @@ const char kPrologue[] = R"(
   ld.param.u64 %rounds, [p_rounds];
   ld.param.u64 %seed, [p_seed];
   cvt.u32.u64 %round, %rounds;
-  mov.u32 %tid, %tid.x;
+  mov.u32 %thread, %tid.x;
   cvt.u32.u64 %ra, %seed;
-  mad.lo.u32 %ra, %tid, %ra, 12345;
+  mad.lo.u32 %ra, %thread, %ra, 12345;
   mad.lo.u32 %rb, %ra, %ra, 777;
   and.b32 %t, %ra, 1023;
   cvt.rn.f32.u32 %fa, %t;
@@ -56,8 +56,8 @@ const char kChainSetup[] =
 const char kLoopBegin[] = R"(
   bar.sync 0;
   mov.u64 %begin, %clock64;
-  .pragma "nounroll";
 LOOP:
+  .pragma "nounroll";
 )";
 
 const char kLoopEnd[] = R"(
@@ -94,12 +94,12 @@ const char kEpilogue[] = R"(
   mov.u32 %warps, %ntid.x;
   shr.u32 %warps, %warps, 5;
   mov.u32 %block, %ctaid.x;
-  shr.u32 %warp, %tid, 5;
+  shr.u32 %warp, %thread, 5;
   mad.lo.u32 %warp, %block, %warps, %warp;
   mad.wide.u32 %at, %warp, 24, %out;
   mov.u32 %t, %smid;
   cvt.u64.u32 %multiprocessor, %t;
-  and.b32 %t, %tid, 31;
+  and.b32 %t, %thread, 31;
   setp.eq.u32 %one, %t, 0;
   @%one st.global.u64 [%at], %begin;
   @%one st.global.u64 [%at+8], %end;
@@ -116,7 +116,7 @@ std::vector<MeasuredInstruction> arithmetic() {
        2},
       {"integer_add",
        {"IADD3", "VIADD", "LOP3"},
-       "add.s32 %r{c}, %r{c}, %ra; xor.b32 %r{c}, %r{c}, %rb;",
+       "add.s32 %r{c}, %r{c}, %ra; add.s32 %r{c}, %r{c}, %rb; xor.b32 %r{c}, %r{c}, %rb;",
        2},
       {"integer_minmax",
        {"VIMNMX", "IMNMX", "LOP3"},
@@ -125,7 +125,7 @@ std::vector<MeasuredInstruction> arithmetic() {
       {"integer_multiply", {"IMAD"}, "mad.lo.s32 %r{c}, %r{c}, %ra, %rb;", 1},
       {"integer_multiply_wide",
        {"IMAD.WIDE"},
-       "cvt.u32.u64 %r{c}, %w{c}; mad.wide.u32 %w{c}, %r{c}, %ra, %w{c};",
+       "mov.b64 {%t, %r{c}}, %w{c}; mad.wide.u32 %w{c}, %r{c}, %ra, %w{c};",
        1},
       {"popcount", {"POPC"}, "popc.b32 %r{c}, %r{c};", 1},
       {"bit_reverse",
@@ -145,7 +145,12 @@ std::vector<MeasuredInstruction> arithmetic() {
       {"fp64_add", {"DADD"}, "add.rn.f64 %d{c}, %d{c}, %da;", 1},
       {"fp64_multiply", {"DMUL"}, "mul.rn.f64 %d{c}, %d{c}, %da;", 1},
       {"special", {"MUFU.EX2"}, "ex2.approx.ftz.f32 %f{c}, %f{c};", 1},
-      {"special_reciprocal", {"MUFU.RCP"}, "rcp.approx.ftz.f32 %f{c}, %f{c};", 1},
+      {"special_reciprocal",
+       {"MUFU.RCP"},
+       "rcp.approx.ftz.f32 %f{c}, %f{c}; add.rn.ftz.f32 %f{c}, %f{c}, %fa;",
+       1,
+       70,
+       "fp32_add"},
       {"special_root", {"MUFU.RSQ"}, "rsqrt.approx.ftz.f32 %f{c}, %f{c};", 1},
   };
 }
@@ -158,13 +163,13 @@ std::vector<MeasuredInstruction> other_instructions() {
        2},
       {"conversion_64", {"F2F"}, "cvt.f64.f32 %d{c}, %f{c}; cvt.rn.f32.f64 %f{c}, %d{c};", 2},
       {"predicate",
-       {"ISETP", "SEL"},
+       {"ISETP.GE", "ISETP.LT", "ISETP.GT", "SEL"},
        "setp.lt.s32 %p{c}, %r{c}, %ra; selp.b32 %r{c}, %ra, %rb, %p{c};",
        2},
       {"shuffle", {"SHFL"}, "shfl.sync.bfly.b32 %r{c}, %r{c}, 1, 31, -1;", 1},
       {"vote",
        {"VOTE"},
-       "setp.ne.s32 %p{c}, %r{c}, 0; vote.sync.ballot.b32 %r{c}, %p{c}, -1;",
+       "setp.lt.s32 %p{c}, %r{c}, %ra; vote.sync.ballot.b32 %r{c}, %p{c}, -1;",
        1,
        70,
        "predicate"},
