@@ -1,40 +1,13 @@
 #include "calibration/instructions.h"
 
-#include "base/text.h"
+#include "calibration/timed_kernel.h"
 
 namespace fathom {
 namespace {
 
-std::string with_chain(const std::string& body, int chain) {
-  std::string text;
-  const std::string number = std::to_string(chain);
-  for (size_t at = 0; at < body.size();) {
-    const size_t next = body.find("{c}", at);
-    if (next == std::string::npos) return text + body.substr(at);
-    text += body.substr(at, next - at) + number;
-    at = next + 3;
-  }
-  return text;
-}
-
-/// Each word of shared memory holds its own address, so that a load's result is the next address.
-const char kSelfPointers[] =
-    "mov.u32 %r{c}, words; mad.lo.u32 %r{c}, %thread, 4, %r{c}; st.shared.b32 [%r{c}], %r{c};";
-
-const char kPrologue[] = R"(
-.visible .entry bench(.param .u64 p_out, .param .u64 p_rounds, .param .u64 p_seed) {
-  .reg .b64 %out, %rounds, %seed, %begin, %end, %multiprocessor, %w<8>;
-  .reg .b32 %ra, %rb, %ha, %hb, %round, %thread, %t, %sum, %r<8>, %h<8>;
-  .reg .f32 %fa, %fb, %f<8>, %g<8>, %k<8>, %l<8>;
-  .reg .f64 %da, %db, %d<8>, %e<8>;
-  .reg .pred %more, %one, %p<8>;
-  .shared .align 16 .b32 words[1024];
-  ld.param.u64 %out, [p_out];
-  ld.param.u64 %rounds, [p_rounds];
-  ld.param.u64 %seed, [p_seed];
-  cvt.u32.u64 %round, %rounds;
-  mov.u32 %thread, %tid.x;
-  cvt.u32.u64 %ra, %seed;
+/// From the seed %a and the thread.
+const char kOperands[] = R"(
+  cvt.u32.u64 %ra, %a;
   mad.lo.u32 %ra, %thread, %ra, 12345;
   mad.lo.u32 %rb, %ra, %ra, 777;
   and.b32 %t, %ra, 1023;
@@ -53,21 +26,6 @@ const char kChainSetup[] =
     "mov.f32 %g{c}, %fa; mov.f32 %k{c}, %fb; mov.f32 %l{c}, %fb; mov.f64 %d{c}, %da; "
     "mov.f64 %e{c}, %db; add.u32 %h{c}, %ha, {c};";
 
-const char kLoopBegin[] = R"(
-  bar.sync 0;
-  mov.u64 %begin, %clock64;
-LOOP:
-  .pragma "nounroll";
-)";
-
-const char kLoopEnd[] = R"(
-  sub.u32 %round, %round, 1;
-  setp.ne.u32 %more, %round, 0;
-  @%more bra LOOP;
-  mov.u64 %end, %clock64;
-  mov.u32 %sum, 0;
-)";
-
 /// Folds everything that a chain may have computed into %sum.
 const char kChainSum[] = R"(
   xor.b32 %sum, %sum, %r{c};
@@ -85,28 +43,9 @@ const char kChainSum[] = R"(
   xor.b32 %sum, %sum, %t;
 )";
 
-/// The sum is stored where it has one value in 2^32; each warp's times always.
-const char kEpilogue[] = R"(
-  .reg .b32 %warp, %warps, %block;
-  .reg .b64 %at;
-  setp.eq.u32 %one, %sum, 195894762;
-  @%one st.global.u32 [%out], %sum;
-  mov.u32 %warps, %ntid.x;
-  shr.u32 %warps, %warps, 5;
-  mov.u32 %block, %ctaid.x;
-  shr.u32 %warp, %thread, 5;
-  mad.lo.u32 %warp, %block, %warps, %warp;
-  mad.wide.u32 %at, %warp, 24, %out;
-  mov.u32 %t, %smid;
-  cvt.u64.u32 %multiprocessor, %t;
-  and.b32 %t, %thread, 31;
-  setp.eq.u32 %one, %t, 0;
-  @%one st.global.u64 [%at], %begin;
-  @%one st.global.u64 [%at+8], %end;
-  @%one st.global.u64 [%at+16], %multiprocessor;
-  ret;
-}
-)";
+/// Each word of shared memory holds its own address, so that a load's result is the next address.
+const char kSelfPointers[] =
+    "mov.u32 %r{c}, words; mad.lo.u32 %r{c}, %thread, 4, %r{c}; st.shared.b32 [%r{c}], %r{c};";
 
 std::vector<MeasuredInstruction> arithmetic() {
   return {
@@ -208,21 +147,16 @@ const std::vector<MeasuredInstruction>& measured_instructions() {
   return all;
 }
 
-std::string ptx_header(unsigned compute) {
-  const unsigned target = compute >= 80 ? 80 : 70;
-  return format(".version 7.0\n.target sm_%u\n.address_size 64\n", target);
-}
-
 Microbenchmark arithmetic_benchmark(const MeasuredInstruction& instruction, unsigned compute,
                                     int chains, int bodies) {
-  std::string ptx = ptx_header(compute) + kPrologue;
-  for (int c = 0; c < chains; ++c) ptx += with_chain(kChainSetup + instruction.setup, c) + "\n";
-  ptx += kLoopBegin;
-  for (int i = 0; i < bodies; ++i) ptx += "  " + with_chain(instruction.body, i % chains) + "\n";
-  ptx += kLoopEnd;
-  for (int c = 0; c < chains; ++c) ptx += with_chain(kChainSum, c);
-  ptx += kEpilogue;
-  return {instruction.name, ptx, instruction.opcodes, bodies * instruction.measured};
+  TimedKernel kernel;
+  kernel.setup = kOperands;
+  for (int c = 0; c < chains; ++c)
+    kernel.setup += for_chain(kChainSetup + instruction.setup, c) + "\n";
+  for (int i = 0; i < bodies; ++i) kernel.body += for_chain(instruction.body, i % chains) + "\n";
+  for (int c = 0; c < chains; ++c) kernel.fold += for_chain(kChainSum, c);
+  return {instruction.name, timed_kernel(kernel, compute), instruction.opcodes,
+          bodies * instruction.measured};
 }
 
 }  // namespace fathom

@@ -26,12 +26,8 @@ struct MeasuredInstruction {
 /// them.
 const std::vector<MeasuredInstruction>& measured_instructions();
 
-/// ".version", ".target" and so on of a kernel for this GPU.
-std::string ptx_header(unsigned compute);
-
-/// A kernel `bench(out, rounds, seed)` whose warps go `rounds` times round a loop of `bodies`
-/// bodies on `chains` chains in turn. Lane 0 of each warp writes {begin, end, multiprocessor} in
-/// cycles of clock64 to out + 24 * (block * warps + warp).
+/// A kernel whose warps go round a loop of `bodies` bodies on `chains` chains in turn; see
+/// timed_kernel. Its argument `a` is a seed.
 Microbenchmark arithmetic_benchmark(const MeasuredInstruction& instruction, unsigned compute,
                                     int chains, int bodies);
 
