@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "calibration/instructions.h"
+#include "calibration/memory_kernels.h"
 
 namespace fathom {
 namespace {
@@ -68,20 +69,23 @@ Result<std::vector<uint8_t>> assemble(const std::string& ptx, unsigned compute) 
 
 class EveryMicrobenchmark : public testing::TestWithParam<unsigned> {};
 
-TEST_P(EveryMicrobenchmark, StillHoldsWhatIsMeasuredWhenItIsCompiled) {
+void expect_code(const Microbenchmark& benchmark, unsigned compute) {
+  Result<std::vector<uint8_t>> cubin = assemble(benchmark.ptx, compute);
+  ASSERT_TRUE(cubin.ok()) << benchmark.name << ": " << cubin.error().message();
+  Result<int> count = check_code(benchmark, cubin.value(), nullptr);
+  EXPECT_TRUE(count.ok()) << (count.ok() ? "" : count.error().message());
+}
+
+TEST_P(EveryMicrobenchmark, OfArithmeticHoldsWhatIsMeasuredWhenItIsCompiled) {
   if (ptxas().empty()) GTEST_SKIP() << "there is no ptxas";
-  for (const MeasuredInstruction& one : measured_instructions()) {
-    for (int chains : {1, 2, 8}) {
-      const Microbenchmark benchmark = arithmetic_benchmark(one, GetParam(), chains, 64);
-      Result<std::vector<uint8_t>> cubin = assemble(benchmark.ptx, GetParam());
-      if (!cubin) {
-        ADD_FAILURE() << one.name << ": " << cubin.error().message();
-        continue;
-      }
-      Result<int> count = check_code(benchmark, cubin.value(), nullptr);
-      EXPECT_TRUE(count.ok()) << (count.ok() ? "" : count.error().message());
-    }
-  }
+  for (const MeasuredInstruction& one : measured_instructions())
+    for (int chains : {1, 2, 8})
+      expect_code(arithmetic_benchmark(one, GetParam(), chains, 64), GetParam());
+}
+
+TEST_P(EveryMicrobenchmark, OfMemoryHoldsWhatIsMeasuredWhenItIsCompiled) {
+  if (ptxas().empty()) GTEST_SKIP() << "there is no ptxas";
+  for (const Microbenchmark& one : memory_benchmarks(GetParam())) expect_code(one, GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, EveryMicrobenchmark, testing::Values(80u, 90u),
