@@ -28,6 +28,7 @@ struct CudaDriver::Functions {
   int (*device_get)(int*, int);
   int (*device_name)(char*, int, int);
   int (*attribute)(int*, int, int);
+  int (*pci_bus)(char*, int, int);
   int (*retain)(void**, int);
   int (*release)(int);
   int (*set_current)(void*);
@@ -74,6 +75,7 @@ struct CudaDriver::Functions {
     get(device_get, "cuDeviceGet");
     get(device_name, "cuDeviceGetName");
     get(attribute, "cuDeviceGetAttribute");
+    get(pci_bus, "cuDeviceGetPCIBusId");
     get(retain, "cuDevicePrimaryCtxRetain");
     get(release, "cuDevicePrimaryCtxRelease_v2");
     get(set_current, "cuCtxSetCurrent");
@@ -184,6 +186,12 @@ int CudaDriver::attribute(DeviceAttribute attribute) const {
 unsigned CudaDriver::compute() const {
   return static_cast<unsigned>(attribute(DeviceAttribute::compute_major) * 10 +
                                attribute(DeviceAttribute::compute_minor));
+}
+
+std::string CudaDriver::pci_bus() const {
+  char text[32] = "";
+  cuda_->pci_bus(text, sizeof(text), device_);
+  return text;
 }
 
 Result<std::vector<uint8_t>> CudaDriver::compile(const std::string& ptx) const {

@@ -45,7 +45,8 @@ class CudaDriver {
 
   const std::string& name() const { return name_; }
   int attribute(DeviceAttribute attribute) const;
-  unsigned compute() const;  ///< 90
+  unsigned compute() const;     ///< 90
+  std::string pci_bus() const;  ///< "0000:1b:00.0"
 
   /// PTX to machine code for this GPU. The error holds what the compiler said.
   Result<std::vector<uint8_t>> compile(const std::string& ptx) const;
