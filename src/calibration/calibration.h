@@ -15,6 +15,9 @@ namespace fathom {
 Result<Figures> calibrate(CudaDriver& driver,
                           const std::function<void(const std::string&)>& progress);
 
+/// For people: the figures that matter most, with their spread, and what failed.
+std::string calibration_summary(const std::string& device, const Figures& figures);
+
 /// The machine data file (JSON) of a device: limits, latencies for the advisor and all that was not
 /// measured are those of `base`, the figures' object "prediction" lies over its own. Beside what
 /// machine.h names it holds "spread" (path -> [lowest, highest]), "curves" (tables), "code" (the

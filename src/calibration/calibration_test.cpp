@@ -73,6 +73,17 @@ TEST(MachineJson, IsAMachineDataFileWithTheMeasuredFigures) {
   EXPECT_EQ(read->prediction->memory.l2_bytes, 50 << 20);
 }
 
+TEST(MachineJson, LeavesOutAClassOfWhichOnlyHalfIsKnown) {
+  Figures figures = measured_figures();
+  figures.set("classes/new_unit/lanes", {8, 8, 8});
+  const MachineModel& base = *machine_for("NVIDIA H200", 90).model;
+  Result<MachineModel> read =
+      parse_machine(machine_json(base, "NVIDIA H200", 132, 0, figures, "2026-01-31"), "test.json");
+  ASSERT_TRUE(read.ok()) << read.error().message();
+  EXPECT_EQ(read->prediction->classes.count("new_unit"), 0u);
+  EXPECT_EQ(read->prediction->classes.count("fp32"), 1u);
+}
+
 TEST(MachineJson, TakesOverWhatWasNotMeasuredAndSaysSo) {
   const MachineModel& base = *machine_for("NVIDIA H200", 90).model;
   const std::string json =

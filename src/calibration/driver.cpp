@@ -252,11 +252,13 @@ void CudaDriver::free(DeviceAddress address) {
 }
 
 Result<Done> CudaDriver::fill(DeviceAddress address, uint8_t value, size_t bytes) const {
-  return check(cuda_->fill(address, value, bytes), "cuMemset");
+  Result<Done> done = check(cuda_->fill(address, value, bytes), "cuMemset");
+  return done.ok() ? wait() : done;
 }
 
 Result<Done> CudaDriver::write(DeviceAddress to, const void* from, size_t bytes) const {
-  return check(cuda_->to_device(to, from, bytes), "cuMemcpyHtoD");
+  Result<Done> done = check(cuda_->to_device(to, from, bytes), "cuMemcpyHtoD");
+  return done.ok() ? wait() : done;
 }
 
 Result<Done> CudaDriver::read(void* to, DeviceAddress from, size_t bytes) const {

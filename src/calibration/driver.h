@@ -57,6 +57,7 @@ class CudaDriver {
 
   Result<DeviceAddress> allocate(size_t bytes);
   void free(DeviceAddress address);
+  /// These three end when the bytes are there: kernels run on a stream that waits for nothing.
   Result<Done> fill(DeviceAddress address, uint8_t value, size_t bytes) const;
   Result<Done> write(DeviceAddress to, const void* from, size_t bytes) const;
   Result<Done> read(void* to, DeviceAddress from, size_t bytes) const;

@@ -9,9 +9,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Five digits are more than repetitions agree on. A whole number stays one.
+/// Five digits are more than repetitions agree on; sizes are counts of kilobytes and stay as they
+/// are.
 Json rounded(double value) {
   if (value == 0 || !std::isfinite(value)) return 0;
+  if (value >= 1024 && std::fmod(value, 1024) == 0) return static_cast<int64_t>(value);
   const double unit = std::pow(10.0, std::floor(std::log10(std::fabs(value))) - 4);
   const double round = std::round(value / unit) * unit;
   if (round == std::floor(round) && std::fabs(round) < 1e15) return static_cast<int64_t>(round);
@@ -44,19 +46,23 @@ Json occupancy_json(const OccupancyLimits& limits) {
 struct Alias {
   const char* name;
   const char* measured;
+  bool only_if_absent = false;  ///< a guess: where the base has a figure, that is better
 };
-constexpr Alias kAliases[] = {{"integer_wide", "popcount"},
-                              {"tensor", "tensor_16816_f16"},
-                              {"tensor_16816", "tensor_16816_f16"},
-                              {"tensor_1688", "tensor_1688_f16"}};
+constexpr Alias kAliases[] = {
+    {"default", "integer", true},         {"move", "integer", true},
+    {"integer_wide", "popcount"},         {"tensor", "tensor_16816_f16"},
+    {"tensor_16816", "tensor_16816_f16"}, {"tensor_1688", "tensor_1688_f16"}};
 
-std::map<std::string, Figure> with_aliases(const Figures& figures) {
+/// Measured figures, and those of the classes that stand for others. `taken` are the base's own.
+std::map<std::string, Figure> with_aliases(const Figures& figures,
+                                           const std::map<std::string, double>& taken) {
   std::map<std::string, Figure> values = figures.values;
   for (const Alias& alias : kAliases)
     for (const char* figure : {"/latency", "/lanes", "/peak_warps"}) {
+      const std::string path = std::string("classes/") + alias.name + figure;
       const auto found = values.find(std::string("classes/") + alias.measured + figure);
-      if (found != values.end())
-        values[std::string("classes/") + alias.name + figure] = found->second;
+      if (found == values.end() || (alias.only_if_absent && taken.count(path))) continue;
+      values[path] = found->second;
     }
   return values;
 }
@@ -117,34 +123,68 @@ Json curves_json(const Figures& figures) {
   return curves;
 }
 
+/// A class without a latency or without a rate is of no use to anybody.
+void leave_out_halves(Json& classes) {
+  Json whole = Json::object();
+  for (const auto& [name, figures] : classes.items())
+    if (figures.contains("latency") && figures.contains("lanes")) whole[name] = figures;
+  classes = std::move(whole);
+}
+
+/// What the base knows, or what is alike on every GPU from Volta on.
+std::map<std::string, double> figures_to_take(const MachineModel& base) {
+  if (base.prediction) return paths_of(*base.prediction);
+  return {{"memory/line_bytes", 128},
+          {"memory/sector_bytes", 32},
+          {"memory/l1_bytes", double(base.occupancy.shared_memory)}};
+}
+
 Json prediction_json(const MachineModel& base, uint64_t l2_bytes, const Figures& figures,
                      const std::string& measured) {
   Json prediction;
-  prediction["source"] =
-      "Measured by fathom calibrate; what it did not measure is in \"taken_over\".";
+  prediction["source"] = "Measured by fathom calibrate, except for what \"taken_over\" lists.";
   prediction["measured"] = measured;
-  std::map<std::string, Figure> values = with_aliases(figures);
+  const std::map<std::string, double> taken = figures_to_take(base);
+  std::map<std::string, Figure> values = with_aliases(figures, taken);
+  const double size = static_cast<double>(l2_bytes);
+  if (l2_bytes > 0) values["memory/l2_bytes"] = {size, size, size};
   std::erase_if(values, [](const auto& entry) { return !(entry.second.value > 0); });
   Json taken_over = Json::array(), spread = Json::object();
-  if (base.prediction) {
-    for (const auto& [path, value] : paths_of(*base.prediction)) {
-      if (values.count(path) || (path == "memory/l2_bytes" && l2_bytes > 0)) continue;
-      put(prediction, path, value);
-      taken_over.push_back(path);
-    }
-    if (!values.count("clock_mhz")) put(prediction, "clock_mhz", base.prediction->clock_mhz);
+  for (const auto& [path, value] : taken) {
+    if (values.count(path)) continue;
+    put(prediction, path, value);
+    taken_over.push_back(path);
   }
-  if (l2_bytes > 0) prediction["memory"]["l2_bytes"] = l2_bytes;
   for (const auto& [path, figure] : values) {
     put(prediction, path, figure.value);
     if (figure.high > figure.low) spread[path] = {rounded(figure.low), rounded(figure.high)};
   }
+  leave_out_halves(prediction["classes"]);
   prediction["spread"] = std::move(spread);
   prediction["taken_over"] = std::move(taken_over);
   prediction["failures"] = figures.failures;
   prediction["curves"] = curves_json(figures);
   prediction["code"] = figures.sass;
   return prediction;
+}
+
+/// Puts arrays of numbers on one line each.
+std::string with_short_arrays(const std::string& text) {
+  std::string out;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const size_t end = text[at] == '[' ? text.find_first_of("[]{}\"", at + 1) : std::string::npos;
+    if (end == std::string::npos || text[end] != ']') {
+      out += text[at];
+      continue;
+    }
+    for (; at <= end; ++at) {
+      if (text[at] == '\n' || text[at] == ' ') continue;
+      out += text[at];
+      if (text[at] == ',') out += ' ';
+    }
+    --at;
+  }
+  return out;
 }
 
 }  // namespace
@@ -162,7 +202,7 @@ std::string machine_json(const MachineModel& base, const std::string& device,
                         {"occupancy", occupancy_json(base.occupancy)},
                         {"latency", std::move(latency)},
                         {"prediction", prediction_json(base, l2_bytes, figures, measured)}};
-  return machine.dump(1) + "\n";
+  return with_short_arrays(machine.dump(1)) + "\n";
 }
 
 }  // namespace fathom

@@ -134,7 +134,7 @@ Result<Done> measure_memory(BenchRun& run, const PowerMeter& meter) {
 Result<Done> measure_power(BenchRun& run) {
   std::optional<PowerMeter> meter = PowerMeter::open(run.driver().pci_bus());
   if (!meter || meter->energy_mj() == 0)
-    return Error{ErrorKind::cannot_answer, "there is no energy counter", "power",
+    return Error{ErrorKind::cannot_answer, "there is no energy counter", "",
                  "NVML (libnvidia-ml.so.1) must be there, and the GPU Volta or newer"};
   const double idle = idle_watts(*meter), limit = meter->limit_watts();
   run.figures().set("power/idle_watts", {idle, idle, idle});
