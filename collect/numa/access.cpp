@@ -1,0 +1,237 @@
+// The interface of abi.h: from an access to a slot of the thread's table.
+
+#include <algorithm>
+
+#include "numa/objects.h"
+#include "numa/options.h"
+#include "numa/pages.h"
+#include "numa/phases.h"
+#include "numa/state.h"
+#include "numa/thread.h"
+
+#define FATHOM_EXPORT __attribute__((visibility("default")))
+#define FATHOM_COLD __attribute__((noinline, cold))
+
+namespace fathom::numa {
+namespace {
+
+constexpr uint32_t kWidestAccess = 16;  ///< anything wider is a copy of a block
+/// Accesses of a thread to a page that others use, of which each comes to the runtime: a write that
+/// follows a read to the same line must be seen early.
+constexpr uint8_t kProbation = 16;
+constexpr uint32_t kSamplePeriod = 31;  ///< lines for each sample of places
+
+void set_tag(LineSlot& slot, uint64_t tag) {
+  __atomic_store_n(&slot.tag, tag, __ATOMIC_RELAXED);
+}
+
+LineSlot& slot_of(uintptr_t address) {
+  return __fathom_numa_lines[(address >> kLineBits) % kCachedLines];
+}
+
+uint32_t words_of(uintptr_t address, uint32_t size) {
+  const unsigned begin = address & ((1u << kLineBits) - 1);
+  const unsigned end = std::min(begin + std::max(size, 1u), 1u << kLineBits) - 1;
+  const uint32_t up_to = (2u << (end >> kWordBits)) - 1, below = (1u << (begin >> kWordBits)) - 1;
+  return (up_to & ~below) & 0xffff;
+}
+
+/// Whether this millisecond is one that counts.
+bool is_sampled() {
+  const uint32_t sampling = options().sampling;
+  const uint64_t now = interval.load(std::memory_order_relaxed);
+  return sampling == 0 || (now & ((uint64_t(1) << sampling) - 1)) == 0;
+}
+
+/// Something has changed, or time has passed. False: the measurement is over.
+FATHOM_COLD bool look_around(Thread& thread) {
+  const uint64_t now = epoch.load(std::memory_order_acquire);
+  if (now == kClosed) return false;
+  Work& work = *thread.work;
+  const int saved = errno;
+  work.epoch = now;
+  flush_slots(thread, __fathom_numa_lines);
+  look_for_hot_lines(thread, __fathom_numa_lines);
+  work.counting = is_sampled();
+  errno = saved;
+  return true;
+}
+
+void sample_place(Work& work, const Share& share, uintptr_t place, bool is_write, uint64_t lines) {
+  if (lines < work.until_sample) {
+    work.until_sample -= static_cast<uint32_t>(lines);
+    return;
+  }
+  work.until_sample = kSamplePeriod;
+  work.places.add(share.object, place - 1, is_write, std::max<uint64_t>(lines / kSamplePeriod, 1));
+}
+
+/// The slot takes up a line. Null: the access is to be counted otherwise, or not at all.
+LineSlot* fill_slot(Thread& thread, uintptr_t address, Share& share) {
+  LineSlot& slot = slot_of(address);
+  Work& work = *thread.work;
+  const uint64_t line = address >> kLineBits;
+  Share*& counted_in = work.slot_shares[line % kCachedLines];
+  if (slot.line != line || counted_in != &share) {
+    if ((slot.reads | slot.writes) != 0 && counted_in != nullptr && work.counting)
+      count_into(thread, *counted_in, slot.line, slot.reads, slot.writes);
+    slot.reads = slot.writes = 0;
+    slot.read_words = slot.write_words = 0;
+    slot.line = line;
+    counted_in = &share;
+  }
+  set_tag(slot, line);
+  return &slot;
+}
+
+void count_access(Thread& thread, uintptr_t address, uint32_t size, bool is_write,
+                  uintptr_t place) {
+  Share* share = share_for(thread, address);
+  if (share == nullptr) return thread.not_counted.add(1);
+  Work& work = *thread.work;
+  const uint64_t line = address >> kLineBits;
+  sample_place(work, *share, place, is_write, 1);
+  consider_lines(thread, *share, is_write);
+  if (is_hot(*share, line)) {
+    if (work.counting) count_words(thread, *share, line, words_of(address, size), is_write);
+    return;
+  }
+  LineSlot* slot = fill_slot(thread, address, *share);
+  if (share->several.load(std::memory_order_relaxed) && share->probation < kProbation &&
+      share->lines.load(std::memory_order_relaxed) == nullptr) {
+    ++share->probation;
+    set_tag(*slot, 0);
+  }
+  ++(is_write ? slot->writes : slot->reads);
+  (is_write ? slot->write_words : slot->read_words) |=
+      static_cast<uint16_t>(words_of(address, size));
+}
+
+/// How many of `left` accesses, `stride` apart, begin in the line of the first.
+uint64_t run_in_line(uintptr_t address, int64_t stride, uint64_t left) {
+  const uint64_t at = address & ((1u << kLineBits) - 1);
+  if (stride == 0) return left;
+  const uint64_t step = stride > 0 ? static_cast<uint64_t>(stride) : -static_cast<uint64_t>(stride);
+  const uint64_t room = stride > 0 ? 63 - at : at;
+  return std::min(left, room / step + 1);
+}
+
+void count_strided(Thread& thread, uintptr_t address, uint32_t size, bool is_write, uint64_t count,
+                   int64_t stride, uintptr_t place) {
+  Work& work = *thread.work;
+  while (count > 0) {
+    const uint64_t run = run_in_line(address, stride, count);
+    const uint64_t line = address >> kLineBits;
+    Share* share = share_for(thread, address);
+    if (share == nullptr) {
+      thread.not_counted.add(run);
+    } else {
+      sample_place(work, *share, place, is_write, 1);
+      consider_lines(thread, *share, is_write);
+      if (work.counting && !is_hot(*share, line))
+        count_into(thread, *share, line, is_write ? 0 : run, is_write ? run : 0);
+      else if (work.counting)
+        for (uint64_t i = 0; i < run; ++i)
+          count_words(thread, *share, line,
+                      words_of(address + i * static_cast<uint64_t>(stride), size), is_write);
+    }
+    address += run * static_cast<uint64_t>(stride);
+    count -= run;
+  }
+}
+
+/// Nothing is measured, or not of this thread, or not now: the program shall lose little time.
+FATHOM_COLD void pass_by(uintptr_t address, uint64_t count) {
+  const ThisThread& me = this_thread;
+  if (me.depth > 0) {  // a signal handler has interrupted the runtime
+    if (me.thread != nullptr) me.thread->not_counted.add(count);
+    return;
+  }
+  if (is_recording()) {
+    lost_accesses.fetch_add(count, std::memory_order_relaxed);
+    return;
+  }
+  set_tag(slot_of(address), address >> kLineBits);
+}
+
+Thread* working_thread() {
+  const ThisThread& me = this_thread;
+  if (me.depth > 0) return nullptr;
+  if (me.thread == nullptr) {
+    if (!is_recording() || me.ended) return nullptr;
+    const Inside inside;
+    if (current_thread() == nullptr) return nullptr;
+  }
+  return this_thread.thread;
+}
+
+/// Reads that only wait are not work.
+bool is_spin_read(Thread& thread, uintptr_t address, uint32_t flags, uintptr_t place) {
+  SpinWatch& spin = thread.work->spin;
+  const bool is_read = (flags & (kIsAtomic | kIsWrite)) == kIsAtomic;
+  if ((flags & kIsSpinning) != 0) return true;
+  if (!is_read) {
+    spin.other_access();
+    return false;
+  }
+  return spin.is_spinning(address, flags & kSizeMask, place, __fathom_numa_lines);
+}
+
+inline void access(uintptr_t address, uint32_t flags, uintptr_t place) {
+  // A line that is new here is likely to be new to the processor's cache as well, and the program
+  // is about to wait for it.
+  __builtin_prefetch(reinterpret_cast<const void*>(address));
+  const uint32_t size = flags & kSizeMask;
+  Thread* thread = working_thread();
+  const bool is_block = size > kWidestAccess;
+  const uint64_t count = is_block ? (size + 7) / 8 : 1;
+  if (__builtin_expect(thread == nullptr, 0)) return pass_by(address, count);
+  {
+    const Working working(*thread);
+    if (__builtin_expect(epoch.load(std::memory_order_relaxed) == thread->work->epoch, 1) ||
+        look_around(*thread)) {
+      if (is_spin_read(*thread, address, flags, place)) return thread->spin_reads.add(1);
+      const bool is_write = (flags & kIsWrite) != 0;
+      if (is_block)
+        count_strided(*thread, address, 8, is_write, count, 8, place);
+      else
+        count_access(*thread, address, size, is_write, place);
+      thread->work->spin.counted(__fathom_numa_lines);
+      return;
+    }
+  }
+  set_tag(slot_of(address), address >> kLineBits);
+}
+
+}  // namespace
+
+std::atomic<uint64_t> lost_accesses{0};
+
+}  // namespace fathom::numa
+
+using namespace fathom::numa;
+
+extern "C" {
+
+FATHOM_EXPORT void __fathom_numa_access(uintptr_t address, uint32_t size_and_flags) {
+  access(address, size_and_flags, reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
+}
+
+FATHOM_EXPORT void __fathom_numa_access_at(uintptr_t address, uint32_t size_and_flags,
+                                           uintptr_t place) {
+  access(address, size_and_flags, place);
+}
+
+FATHOM_EXPORT void __fathom_numa_strided(uintptr_t address, uint32_t size_and_flags, uint64_t count,
+                                         int64_t stride) {
+  const auto place = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
+  if (count == 0) return;
+  Thread* thread = working_thread();
+  if (thread == nullptr) return pass_by(address, count);
+  const Working working(*thread);
+  if (epoch.load(std::memory_order_relaxed) != thread->work->epoch && !look_around(*thread)) return;
+  thread->work->spin.other_access();
+  count_strided(*thread, address, size_and_flags & kSizeMask, (size_and_flags & kIsWrite) != 0,
+                count, stride, place);
+}
+}

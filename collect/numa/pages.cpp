@@ -1,0 +1,430 @@
+#include "numa/pages.h"
+
+#include <algorithm>
+
+#include "numa/lines.h"
+#include "numa/objects.h"
+#include "numa/options.h"
+#include "numa/state.h"
+
+namespace fathom::numa {
+
+std::atomic<uint64_t> epoch{1}, interval{0};
+
+void next_epoch() {
+  uint64_t now = epoch.load(std::memory_order_relaxed);
+  while (now != kClosed && !epoch.compare_exchange_weak(now, now + 1, std::memory_order_acq_rel)) {
+  }
+}
+
+namespace {
+
+SpinLock memory_lock;  // guards what follows
+Slab memory;
+Granules* free_granules = nullptr;
+
+Granules* take_granules() {
+  Held held(memory_lock);
+  Granules* granules = free_granules;
+  if (granules == nullptr) return memory.make<Granules>();
+  free_granules = granules->next;
+  for (auto& object : granules->objects) object.store(0, std::memory_order_relaxed);
+  return granules;
+}
+
+void give_back(Granules* granules) {
+  Held held(memory_lock);
+  granules->next = free_granules;
+  free_granules = granules;
+}
+
+template <class Visit>
+void for_each_share(Page& page, Visit visit) {
+  for (auto* use = page.uses.load(std::memory_order_acquire); use != nullptr; use = use->next)
+    for (auto* share = use->shares.load(std::memory_order_acquire); share != nullptr;
+         share = share->next)
+      visit(*share);
+}
+
+/// Sets a flag of a page, and has each thread come to the runtime at its next access there.
+void announce(Page& page, std::atomic<bool> Page::*flag, std::atomic<bool> Share::*copy,
+              uint64_t number) {
+  {
+    Held held(page.lock);
+    if ((page.*flag).exchange(true, std::memory_order_relaxed)) return;
+    for_each_share(page,
+                   [&](Share& share) { (share.*copy).store(true, std::memory_order_relaxed); });
+  }
+  clear_tags(number << kPageBits, (number + 1) << kPageBits);
+}
+
+/// The page's first thread; a new one if it has none.
+void claim(Page& page, uint64_t number, const Thread& thread) {
+  const uint32_t first = page.first.load(std::memory_order_acquire);
+  if (first == thread.index + 1) return;
+  if (first != 0) {
+    if (!page.several.load(std::memory_order_relaxed))
+      announce(page, &Page::several, &Share::several, number);
+    return;
+  }
+  Held held(page.lock);
+  if (page.first.load(std::memory_order_relaxed) != 0) return;
+  page.first.store(thread.index + 1, std::memory_order_release);
+  for_each_share(page, [&](Share& share) {
+    share.local.store(share.thread == thread.index, std::memory_order_relaxed);
+  });
+}
+
+Use* use_of(Page& page, uint64_t number, uint32_t object, bool mixed, Slab& slab) {
+  const auto find = [&]() -> Use* {
+    for (auto* use = page.uses.load(std::memory_order_acquire); use != nullptr; use = use->next)
+      if (use->object == object && use->mixed == mixed) return use;
+    return nullptr;
+  };
+  if (Use* use = find(); use != nullptr) return use;
+  Held held(page.lock);
+  Use* use = find();
+  if (use != nullptr) return use;
+  use = slab.make<Use>();
+  if (use == nullptr) return nullptr;
+  use->next = page.uses.load(std::memory_order_relaxed);
+  use->page = &page;
+  use->number = number;
+  use->object = object;
+  use->mixed = mixed;
+  page.uses.store(use, std::memory_order_release);
+  return use;
+}
+
+void give_lines(Share& share, Slab& slab) {
+  Use& use = *share.use;
+  Held held(use.page->lock);
+  auto& place = lines_of(use);
+  PageLines* lines = place.load(std::memory_order_relaxed);
+  if (lines == nullptr) {
+    lines = slab.make<PageLines>();
+    if (lines == nullptr) return;
+    if (options().line_threshold == 0) lines->hot = ~uint64_t(0);
+    place.store(lines, std::memory_order_release);
+  }
+  auto* counts = slab.make_array<LineCount>(kLinesOfPage);
+  if (counts == nullptr) return;
+  share.page_lines = lines;
+  share.lines.store(counts, std::memory_order_release);
+}
+
+Share* make_share(Thread& thread, Use& use) {
+  Share* share = thread.work->slab.make<Share>();
+  if (share == nullptr) return nullptr;
+  share->use = &use;
+  share->object = static_cast<uint16_t>(use.object);
+  share->thread = static_cast<uint16_t>(thread.index);
+  {
+    Held held(use.page->lock);
+    share->local = use.page->first.load(std::memory_order_relaxed) == thread.index + 1;
+    // In a parallel phase others may come yet, and the counts until then are needed by line.
+    share->several = thread.in_parallel || use.page->several.load(std::memory_order_relaxed);
+    share->written = use.page->written.load(std::memory_order_relaxed);
+    share->next = use.shares.load(std::memory_order_relaxed);
+    use.shares.store(share, std::memory_order_release);
+  }
+  if (options().page_threshold == 0) give_lines(*share, thread.work->slab);
+  return share;
+}
+
+void begin_phase(Thread& thread, Share& share) {
+  {
+    Held held(share.use->page->lock);
+    share.handed_in = false;
+    share.phase = thread.phase.load(std::memory_order_relaxed);
+    if (auto* lines = share.lines.load(std::memory_order_relaxed))
+      for (unsigned i = 0; i < kLinesOfPage; ++i) lines[i].clear();
+  }
+  share.reads_before = share.read_count();
+  share.writes_before = share.write_count();
+  share.dirty = true;
+  share.next_dirty = thread.work->dirty;
+  thread.work->dirty = &share;
+}
+
+void add_saturating(std::atomic<uint32_t>& value, uint64_t n) {
+  const uint64_t sum = value.load(std::memory_order_relaxed) + n;
+  value.store(static_cast<uint32_t>(std::min<uint64_t>(sum, 0xffffffff)),
+              std::memory_order_relaxed);
+}
+
+/// What the only thread so far has done to a line becomes a part of the shared one.
+void take_over_from_owner(Page& page, SharedLine& shared, const PageLines* lines, unsigned line,
+                          uint32_t owner, Slab& slab) {
+  bool working = false, found = false;
+  for (auto* use = page.uses.load(); use != nullptr; use = use->next) {
+    if (lines_of(*use).load(std::memory_order_relaxed) != lines) continue;
+    for (auto* share = use->shares.load(); share != nullptr; share = share->next) {
+      if (share->thread != owner || share->lines.load(std::memory_order_relaxed) == nullptr)
+        continue;
+      working = working || !share->handed_in;
+      if (!share->handed_in) continue;
+      LineCount& count = share->lines.load(std::memory_order_relaxed)[line];
+      if (!count.any()) continue;
+      add_to_line(shared, owner, share->phase, count.read_count(), count.write_count(), 0, slab);
+      count.clear();
+      found = true;
+    }
+  }
+  // A thread that still works there hands its counts in itself.
+  if (!found && !working) add_holder(shared, owner, slab);
+}
+
+/// The line's shared record if several threads have accessed it. Null: only `share`'s thread has,
+/// or memory is short.
+SharedLine* shared_line(Share& share, unsigned line, Slab& slab) {
+  PageLines& lines = *share.page_lines;
+  SharedLine** all = lines.shared.load(std::memory_order_relaxed);
+  if (all != nullptr && all[line] != nullptr) return all[line];
+  const auto me = static_cast<uint16_t>(share.thread + 1);
+  const uint16_t owner = lines.owner[line];
+  if (owner == 0 || owner == me) {
+    lines.owner[line] = me;
+    return nullptr;
+  }
+  if (all == nullptr) {
+    all = slab.make_array<SharedLine*>(kLinesOfPage);
+    if (all == nullptr) return nullptr;
+    lines.shared.store(all, std::memory_order_release);
+  }
+  auto* shared = slab.make<SharedLine>();
+  if (shared == nullptr) return nullptr;
+  shared->object = share.use->object;
+  all[line] = shared;
+  take_over_from_owner(*share.use->page, *shared, &lines, line, owner - 1u, slab);
+  return shared;
+}
+
+/// The line is tracked by words from now on. Returns its bit if it was not before.
+uint64_t heat(PageLines& lines, unsigned line) {
+  const uint64_t bit = uint64_t(1) << line;
+  return bit & ~lines.hot.fetch_or(bit, std::memory_order_relaxed);
+}
+
+/// Each thread comes to the runtime with its next access to these lines.
+void call_in(const Use& use, uint64_t lines) {
+  for (; lines != 0; lines &= lines - 1) {
+    const uintptr_t low = use.number << kPageBits | static_cast<uintptr_t>(__builtin_ctzll(lines))
+                                                        << kLineBits;
+    clear_tags(low, low + 1);
+  }
+}
+
+/// Hands in a phase of a share's lines; the page is locked. Returns those that have become hot.
+uint64_t close_lines(Thread& thread, Share& share, uint32_t tag, uint32_t first_open) {
+  uint64_t heated = 0;
+  LineCount* lines = share.lines.load(std::memory_order_relaxed);
+  for (unsigned line = 0; lines != nullptr && line < kLinesOfPage; ++line) {
+    LineCount& count = lines[line];
+    if (!count.any()) continue;
+    SharedLine* shared = shared_line(share, line, thread.work->slab);
+    if (shared == nullptr) continue;
+    if (!add_to_line(*shared, share.thread, tag, count.read_count(), count.write_count(),
+                     first_open, thread.work->slab))
+      thread.not_counted.add(uint64_t(count.read_count()) + count.write_count());
+    count.clear();
+    if (shared->writes >= options().line_threshold) heated |= heat(*share.page_lines, line);
+  }
+  return heated;
+}
+
+}  // namespace
+
+Share* find_share(Thread& thread, uintptr_t address) {
+  Work& work = *thread.work;
+  const uint64_t number = address >> kPageBits;
+  Page* page = make_page(address);
+  if (page == nullptr) return nullptr;
+  claim(*page, number, thread);
+  auto* granules = page->granules.load(std::memory_order_acquire);
+  Use* use;
+  if (granules != nullptr) {
+    use = use_of(*page, number, object_at(*granules, address), true, work.slab);
+  } else {
+    use = page->current.load(std::memory_order_acquire);
+    if (use == nullptr) {
+      use = use_of(*page, number, find_object(address), false, work.slab);
+      if (use != nullptr) page->current.store(use, std::memory_order_release);
+    }
+  }
+  if (use == nullptr) return nullptr;
+  Share* share = use->shares.load(std::memory_order_acquire);
+  while (share != nullptr && share->thread != thread.index) share = share->next;
+  if (share == nullptr) share = make_share(thread, *use);
+  if (share == nullptr) return nullptr;
+  share->granules = granules;
+  work.shares.set(address, share);
+  return share;
+}
+
+void track_by_lines(Thread& thread, Share& share) {
+  const Use& use = *share.use;
+  if (!share.written.load(std::memory_order_relaxed))
+    announce(*use.page, &Page::written, &Share::written, use.number);
+  give_lines(share, thread.work->slab);
+}
+
+void count_into(Thread& thread, Share& share, uint64_t line, uint64_t reads, uint64_t writes) {
+  if (!share.dirty) begin_phase(thread, share);
+  const int remote = share.local.load(std::memory_order_relaxed) ? 0 : 1;
+  if (reads > 0) {
+    share.reads[remote].add(reads);
+    thread.reads.add(reads);
+  }
+  if (writes > 0) {
+    share.writes[remote].add(writes);
+    thread.writes.add(writes);
+  }
+  consider_lines(thread, share, writes > 0);
+  LineCount* lines = share.lines.load(std::memory_order_relaxed);
+  if (lines == nullptr) return;
+  LineCount& count = lines[line % kLinesOfPage];
+  if (reads > 0) add_saturating(count.reads, reads);
+  if (writes > 0) add_saturating(count.writes, writes);
+}
+
+void count_words(Thread& thread, Share& share, uint64_t line, uint32_t words, bool is_write) {
+  count_into(thread, share, line, is_write ? 0 : 1, is_write ? 1 : 0);
+  auto* tables = share.words.load(std::memory_order_relaxed);
+  if (tables == nullptr) {
+    tables = thread.work->slab.make_array<std::atomic<WordCounts*>>(kLinesOfPage);
+    if (tables == nullptr) return;
+    share.words.store(tables, std::memory_order_release);
+  }
+  auto& place = tables[line % kLinesOfPage];
+  WordCounts* counts = place.load(std::memory_order_relaxed);
+  if (counts == nullptr) {
+    counts = thread.work->slab.make<WordCounts>();
+    if (counts == nullptr) return;
+    place.store(counts, std::memory_order_release);
+  }
+  auto* by_word = is_write ? counts->writes : counts->reads;
+  for (; words != 0; words &= words - 1) {
+    auto& count = by_word[__builtin_ctz(words)];
+    const uint32_t now = count.load(std::memory_order_relaxed);
+    if (now != 0xffffffff) count.store(now + 1, std::memory_order_relaxed);
+  }
+}
+
+void flush_slots(Thread& thread, LineSlot* slots) {
+  Work& work = *thread.work;
+  for (unsigned i = 0; i < kCachedLines; ++i) {
+    LineSlot& slot = slots[i];
+    if ((slot.reads | slot.writes) == 0) continue;
+    if (work.counting && work.slot_shares[i] != nullptr)
+      count_into(thread, *work.slot_shares[i], slot.line, slot.reads, slot.writes);
+    slot.reads = slot.writes = 0;
+    slot.read_words = slot.write_words = 0;
+  }
+}
+
+void close_share(Thread& thread, Share& share, uint32_t tag, uint32_t first_open) {
+  Use& use = *share.use;
+  uint64_t heated = 0;
+  {
+    Held held(use.page->lock);
+    share.dirty = false;
+    share.handed_in = true;
+    share.phase = tag;
+    const uint64_t reads = share.read_count() - share.reads_before;
+    const bool wrote = share.write_count() > share.writes_before;
+    if (wrote && tag + 1 > use.last_write_phase) {
+      use.last_write_phase = tag + 1;
+      use.reads_after.store(0, std::memory_order_relaxed);
+      use.remote_after.store(0, std::memory_order_relaxed);
+    } else if (tag + 1 > use.last_write_phase) {
+      use.reads_after.fetch_add(reads, std::memory_order_relaxed);
+      if (!share.local.load(std::memory_order_relaxed))
+        use.remote_after.fetch_add(reads, std::memory_order_relaxed);
+    }
+    heated = close_lines(thread, share, tag, first_open);
+  }
+  call_in(use, heated);
+}
+
+void look_for_hot_lines(Thread& thread, const LineSlot* slots) {
+  Work& work = *thread.work;
+  const uint32_t threshold = options().line_threshold;
+  for (unsigned i = 0; i < kCachedLines; ++i) {
+    Share* share = work.slot_shares[i];
+    if (share == nullptr || !share->dirty) continue;
+    LineCount* lines = share->lines.load(std::memory_order_relaxed);
+    if (lines == nullptr) continue;
+    const unsigned line = slots[i].line % kLinesOfPage;
+    if (!lines[line].any()) continue;
+    uint64_t heated = 0;
+    {
+      Held held(share->use->page->lock);
+      const SharedLine* shared = shared_line(*share, line, work.slab);
+      if (shared != nullptr &&
+          (lines[line].write_count() >= threshold || shared->writes >= threshold))
+        heated = heat(*share->page_lines, line);
+    }
+    call_in(*share->use, heated);
+  }
+}
+
+void reset_pages(uintptr_t low, uintptr_t high, bool forget_first) {
+  struct Change {
+    bool forget_first, any;
+  } change{forget_first, false};
+  const auto reset = [](uint64_t, Page& page, void* data) {
+    auto& how = *static_cast<Change*>(data);
+    Held held(page.lock);
+    if (page.uses.load(std::memory_order_relaxed) != nullptr) how.any = true;
+    page.current.store(nullptr, std::memory_order_release);
+    if (how.forget_first) {
+      page.first.store(0, std::memory_order_release);
+      page.several.store(false, std::memory_order_relaxed);
+      page.written.store(false, std::memory_order_relaxed);
+      for_each_share(page, [](Share& share) {
+        share.several.store(false, std::memory_order_relaxed);
+        share.written.store(false, std::memory_order_relaxed);
+      });
+    }
+    if (auto* granules = page.granules.exchange(nullptr, std::memory_order_acq_rel))
+      give_back(granules);
+  };
+  visit_pages(low, high, reset, &change);
+  if (!change.any) return;
+  forget_shares(low, high);
+  clear_tags(low, high);
+}
+
+void mark_granules(uintptr_t low, uintptr_t high, uint32_t object) {
+  Page* page = make_page(low);
+  if (page == nullptr) return;
+  bool changes_meaning = false;
+  auto* granules = page->granules.load(std::memory_order_acquire);
+  if (granules == nullptr) {
+    Held held(page->lock);
+    granules = page->granules.load(std::memory_order_relaxed);
+    if (granules == nullptr) granules = take_granules();
+    if (granules == nullptr) return;
+    page->granules.store(granules, std::memory_order_release);
+    page->current.store(nullptr, std::memory_order_release);
+    changes_meaning = page->uses.load(std::memory_order_relaxed) != nullptr;
+  }
+  const size_t first = low >> kGranuleBits & (kGranules - 1);
+  const size_t last = (high - 1) >> kGranuleBits & (kGranules - 1);
+  for (size_t i = first; i <= last; ++i)
+    granules->objects[i].store(static_cast<uint16_t>(object), std::memory_order_relaxed);
+  if (changes_meaning) {
+    forget_shares(low, high);
+    clear_tags(low, high);
+  } else if (const Thread* thread = this_thread.thread; thread != nullptr) {
+    // Of a block that was freed and is used again, only this thread is likely to know the lines.
+    for (uint64_t line = low >> kLineBits; line <= (high - 1) >> kLineBits; ++line) {
+      uint64_t* tag = &__fathom_numa_lines[line % kCachedLines].tag;
+      if (__atomic_load_n(tag, __ATOMIC_RELAXED) == line)
+        __atomic_store_n(tag, 0, __ATOMIC_RELAXED);
+    }
+  }
+}
+
+}  // namespace fathom::numa

@@ -1,0 +1,73 @@
+#pragma once
+// From the counts in a thread's slots to what is known of pages and lines.
+
+#include <cstdint>
+
+#include "numa/page.h"
+#include "numa/thread.h"
+
+namespace fathom::numa {
+
+/// Changes whenever all threads must look around: each 10 ms, and when memory changed its meaning.
+/// kClosed: nothing is counted any longer.
+inline constexpr uint64_t kClosed = ~uint64_t(0);
+extern std::atomic<uint64_t> epoch;
+void next_epoch();
+/// Counts the milliseconds, for sampling.
+extern std::atomic<uint64_t> interval;
+
+inline uint32_t object_at(const Granules& granules, uintptr_t address) {
+  return granules.objects[address >> kGranuleBits & (kGranules - 1)].load(
+      std::memory_order_relaxed);
+}
+
+/// Where this thread's accesses at an address are counted. Null if memory is short.
+Share* find_share(Thread& thread, uintptr_t address);
+
+inline Share* share_for(Thread& thread, uintptr_t address) {
+  Share* share = thread.work->shares.find(address);
+  if (__builtin_expect(share != nullptr, 1) &&
+      (share->granules == nullptr || object_at(*share->granules, address) == share->object))
+    return share;
+  return find_share(thread, address);
+}
+
+/// Adds to a share's counts. The share's present phase begins if this is the first time in it.
+void count_into(Thread& thread, Share& share, uint64_t line, uint64_t reads, uint64_t writes);
+/// The same, by words, for an access to a line that is tracked by them.
+void count_words(Thread& thread, Share& share, uint64_t line, uint32_t words, bool is_write);
+
+void track_by_lines(Thread& thread, Share& share);
+
+/// A page that several threads access is tracked by lines from its next write on.
+inline void consider_lines(Thread& thread, Share& share, bool is_write) {
+  if (share.lines.load(std::memory_order_relaxed) != nullptr) return;
+  if (share.several.load(std::memory_order_relaxed) &&
+      (is_write || share.written.load(std::memory_order_relaxed)))
+    track_by_lines(thread, share);
+}
+
+inline bool is_hot(const Share& share, uint64_t line) {
+  return share.lines.load(std::memory_order_relaxed) != nullptr &&
+         (share.page_lines->hot.load(std::memory_order_relaxed) >> (line % kLinesOfPage) & 1) != 0;
+}
+
+/// Moves the counts of a thread's slots to its shares.
+void flush_slots(Thread& thread, LineSlot* slots);
+/// Ends the phase `tag` of a share.
+void close_share(Thread& thread, Share& share, uint32_t tag, uint32_t first_open);
+/// Finds the lines in the thread's slots that are worth tracking by words.
+void look_for_hot_lines(Thread& thread, const LineSlot* slots);
+
+/// The pages in [low, high) belong to something else from now on; `forget_first`: and have no first
+/// thread.
+void reset_pages(uintptr_t low, uintptr_t high, bool forget_first);
+/// The bytes [low, high), which lie in one page, belong to `object`.
+void mark_granules(uintptr_t low, uintptr_t high, uint32_t object);
+
+/// Where the PageLines of a use are.
+inline std::atomic<PageLines*>& lines_of(Use& use) {
+  return use.mixed ? use.page->mixed_lines : use.lines;
+}
+
+}  // namespace fathom::numa

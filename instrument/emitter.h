@@ -1,0 +1,56 @@
+#pragma once
+// Writes the counting of accesses into a module: collect/numa/abi.h says what it must do.
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include "instrument/accesses.h"
+#include "instrument/groups.h"
+#include "instrument/loops.h"
+
+namespace fathom::instrument {
+
+class Emitter {
+ public:
+  explicit Emitter(llvm::Module& module);
+
+  /// What follows is of this function. Without `inlined`, everything is a call, as code is too long
+  /// otherwise.
+  void enter(llvm::Function& function, bool inlined);
+
+  /// Groups of one block must come last first: each splits its block, and what it moves is short.
+  void count(const Group& group);
+  void count(const StridedAccess& access);
+  void count(const Exchange& access);
+  void count(const BlockAccess& access);
+  void count(const MaskedAccess& access);
+
+  /// Tells the runtime about the module when it is loaded.
+  void add_constructor();
+
+ private:
+  using Builder = llvm::IRBuilder<>;
+
+  void call_access(Builder& builder, llvm::Value* address, uint64_t size, uint32_t flags,
+                   uint64_t count);
+  void call_strided(Builder& builder, llvm::Value* address, uint64_t size, bool is_write,
+                    llvm::Value* count, llvm::Value* stride);
+  void call_members(Builder& builder, const Group& group, llvm::Value* low);
+  void add_to_slot(Builder& builder, const Group& group, llvm::Value* low, llvm::Value* slot);
+  llvm::Value* words_of(Builder& builder, const Group& group, llvm::Value* low);
+  llvm::Value* field(Builder& builder, llvm::Value* slot, unsigned offset, llvm::Type* type);
+  llvm::Value* address_of(Builder& builder, llvm::Value* pointer);
+  llvm::Value* lines();
+  void set_place(Builder& builder, const llvm::Instruction* at);
+
+  llvm::Module& module_;
+  llvm::Type *byte_, *half_, *word_;
+  llvm::FunctionCallee access_, strided_;
+  llvm::GlobalVariable* lines_;
+  llvm::MDNode* likely_;
+  llvm::Function* function_ = nullptr;
+  llvm::Value* function_lines_ = nullptr;
+  bool inlined_ = true;
+};
+
+}  // namespace fathom::instrument
