@@ -16,11 +16,11 @@ using numa::LineSlot;
 
 namespace {
 
-constexpr uint64_t kLineBytes = 1u << numa::kLineBits, kWordBytes = 1u << numa::kWordBits;
-constexpr uint64_t kWordsOfLine = kLineBytes / kWordBytes;
-static_assert(sizeof(LineSlot) == 32 && offsetof(LineSlot, tag) == 0);
+constexpr uint64_t kLineBytes = 1u << numa::kLineBits;
+constexpr unsigned kSlotBits = 4;
+constexpr uint64_t kMostAtOnce = 1u << 24;  ///< that a slot's counters take up
+static_assert(sizeof(LineSlot) == 1u << kSlotBits && offsetof(LineSlot, tag) == 0);
 static_assert(offsetof(LineSlot, writes) == offsetof(LineSlot, reads) + 4);
-static_assert(offsetof(LineSlot, write_words) == offsetof(LineSlot, read_words) + 2);
 
 FunctionCallee declare(Module& module, const char* name, FunctionType* type) {
   FunctionCallee callee = module.getOrInsertFunction(name, type);
@@ -46,17 +46,6 @@ uint64_t counts_of(const Group& group) {
   uint64_t out = 0;
   for (const Member& member : group.members)
     out += (member.count * parts_of(member.size)) << (member.is_write ? 32 : 0);
-  return out;
-}
-
-/// The words of a group whose lowest byte begins a word: reads in the low half, as in the slot.
-uint32_t words_from_low(const Group& group) {
-  uint32_t out = 0;
-  for (const Member& member : group.members) {
-    const uint64_t first = static_cast<uint64_t>(member.offset - group.low);
-    for (uint64_t word = first / kWordBytes; word <= (first + member.size - 1) / kWordBytes; ++word)
-      out |= 1u << (word + (member.is_write ? kWordsOfLine : 0));
-  }
   return out;
 }
 
@@ -145,49 +134,87 @@ void Emitter::call_members(Builder& builder, const Group& group, Value* low) {
   }
 }
 
-/// Bits of the words that the group accesses, as in the slot: reads low, writes high.
-Value* Emitter::words_of(Builder& builder, const Group& group, Value* low) {
-  const auto word_at = [&](Value* address) {
-    return builder.CreateAnd(
-        builder.CreateTrunc(builder.CreateLShr(address, numa::kWordBits), half_), kWordsOfLine - 1);
-  };
-  Value* first = word_at(low);
-  if (group.alignment >= kWordBytes || group.span() == 1 ||
-      (group.span() == 2 && group.alignment == 2)) {
-    const uint32_t bits = group.alignment >= kWordBytes ? words_from_low(group)
-                          : counts_of(group) >> 32      ? 1u << kWordsOfLine
-                                                        : 1u;
-    const uint32_t both =
-        bits | ((group.alignment < kWordBytes && uint32_t(counts_of(group))) ? 1 : 0);
-    return builder.CreateShl(builder.getInt32(both), first);
-  }
-  // Any alignment: all members are the same bytes.
-  Value* last = word_at(builder.CreateAdd(low, builder.getInt64(group.span() - 1)));
-  Value* bits = builder.CreateSub(builder.CreateShl(builder.getInt32(2), last),
-                                  builder.CreateShl(builder.getInt32(1), first));
-  const uint64_t counts = counts_of(group);
-  Value* reads = uint32_t(counts) ? bits : builder.getInt32(0);
-  Value* writes = counts >> 32 ? builder.CreateShl(bits, kWordsOfLine) : builder.getInt32(0);
-  return builder.CreateOr(reads, writes);
+Emitter::Slot Emitter::slot_of(Builder& builder, Value* address) {
+  constexpr unsigned kShift = numa::kLineBits - kSlotBits;
+  Value* offset =
+      builder.CreateAnd(builder.CreateLShr(address, kShift), (numa::kCachedLines - 1) << kSlotBits);
+  Slot out{builder.CreateGEP(byte_, lines(), offset), builder.CreateLShr(address, numa::kLineBits),
+           nullptr};
+  LoadInst* tag = builder.CreateLoad(word_, field(builder, out.at, offsetof(LineSlot, tag), word_));
+  tag->setAtomic(AtomicOrdering::Unordered);
+  tag->setAlignment(Align(8));
+  out.hit = builder.CreateICmpEQ(tag, out.line);
+  return out;
 }
 
-void Emitter::add_to_slot(Builder& builder, const Group& group, Value* low, Value* slot) {
-  const auto add = [&](unsigned offset, Type* type, uint64_t amount) {
-    Value* counter = field(builder, slot, offset, type);
-    Value* sum =
-        builder.CreateAdd(builder.CreateLoad(type, counter), ConstantInt::get(type, amount));
-    builder.CreateStore(sum, counter);
+/// Adds what `positions` positions of `reads` and `writes` each come to. Never both counters in one
+/// step: a load that spans two young stores has to wait for them.
+void Emitter::add_to_slot(Builder& builder, Value* slot, Value* positions, uint64_t reads,
+                          uint64_t writes) {
+  const auto add = [&](unsigned offset, uint64_t each) {
+    if (each == 0) return;
+    Value* counter = field(builder, slot, offset, half_);
+    Value* amount = builder.CreateMul(positions, ConstantInt::get(half_, each));
+    builder.CreateStore(builder.CreateAdd(builder.CreateLoad(half_, counter), amount), counter);
   };
-  const uint64_t counts = counts_of(group), reads = uint32_t(counts), writes = counts >> 32;
-  if (reads && writes)
-    add(offsetof(LineSlot, reads), word_, counts);
-  else if (reads)
-    add(offsetof(LineSlot, reads), half_, reads);
-  else
-    add(offsetof(LineSlot, writes), half_, writes);
-  Value* words = field(builder, slot, offsetof(LineSlot, read_words), half_);
-  builder.CreateStore(
-      builder.CreateOr(builder.CreateLoad(half_, words), words_of(builder, group, low)), words);
+  add(offsetof(LineSlot, reads), reads);
+  add(offsetof(LineSlot, writes), writes);
+}
+
+/// Splits before `at`: where the slots have the lines, and where they do not.
+std::pair<Instruction*, Instruction*> Emitter::branch(Value* hit, Instruction* at) {
+  Instruction *fast = nullptr, *slow = nullptr;
+  SplitBlockAndInsertIfThenElse(hit, at, &fast, &slow, likely_);
+  return {fast, slow};
+}
+
+void Emitter::call_series(Builder& builder, const Series& series) {
+  const auto call = [&](const Instruction* at, bool is_write, uint64_t times) {
+    for (uint64_t i = 0; i < times; ++i) {
+      set_place(builder, at);
+      call_strided(builder, series.first, series.size, is_write, series.count,
+                   builder.getInt64(series.step));
+    }
+  };
+  call(series.read_at, false, series.reads);
+  call(series.write_at, true, series.writes);
+}
+
+/// Positions one after the other, which may lie in two lines.
+void Emitter::count(const Series& series, Instruction* before) {
+  Builder builder(before);
+  const auto* constant = dyn_cast<ConstantInt>(series.count);
+  Slot slot = slot_of(builder, series.first);
+  Value *hit = slot.hit, *here = builder.CreateTrunc(series.count, half_), *there = nullptr;
+  Slot next{};
+  if (series.step == 0) {
+    if (!constant)
+      hit = builder.CreateAnd(
+          hit, builder.CreateICmpULE(series.count, builder.getInt64(kMostAtOnce)));
+  } else if (!series.is_in_line) {
+    Value* rounds = builder.CreateSub(series.count, builder.getInt64(1));
+    Value* last = builder.CreateAdd(
+        series.first, builder.CreateMul(rounds, builder.getInt64(series.step)));
+    next = slot_of(builder, last);
+    hit = builder.CreateAnd(hit, next.hit);
+    if (!constant || constant->getZExtValue() * series.step > kLineBytes)
+      hit = builder.CreateAnd(hit, builder.CreateICmpULE(builder.CreateSub(next.line, slot.line),
+                                                         builder.getInt64(1)));
+    Value* room = builder.CreateXor(
+        builder.CreateAnd(builder.CreateTrunc(series.first, half_), kLineBytes - 1),
+        kLineBytes - 1);
+    Value* fit = builder.CreateAdd(
+        builder.CreateUDiv(room, builder.getInt32(static_cast<uint32_t>(series.step))),
+        builder.getInt32(1));
+    Value* all = here;
+    here = builder.CreateSelect(builder.CreateICmpULT(fit, all), fit, all);
+    there = builder.CreateSub(all, here);
+  }
+  const auto [fast, slow] = branch(hit, before);
+  Builder on_fast(fast), on_slow(slow);
+  add_to_slot(on_fast, slot.at, here, series.reads, series.writes);
+  if (there) add_to_slot(on_fast, next.at, there, series.reads, series.writes);
+  call_series(on_slow, series);
 }
 
 void Emitter::count(const Group& group) {
@@ -196,33 +223,55 @@ void Emitter::count(const Group& group) {
   Value* low = address_of(builder, group.address);
   if (group.low != 0) low = builder.CreateAdd(low, builder.getInt64(group.low));
   if (!inlined_ || !has_fast_path(group)) return call_members(builder, group, low);
+  if (group.spacing != 0) return count(series_of(builder, group, low), group.at);
 
-  constexpr unsigned kSlotBits = 5, kShift = numa::kLineBits - kSlotBits;
-  static_assert(sizeof(LineSlot) == 1u << kSlotBits);
-  Value* offset =
-      builder.CreateAnd(builder.CreateLShr(low, kShift), (numa::kCachedLines - 1) << kSlotBits);
-  Value* slot = builder.CreateGEP(byte_, lines(), offset);
-  LoadInst* tag = builder.CreateLoad(word_, field(builder, slot, 0, word_));
-  tag->setAtomic(AtomicOrdering::Unordered);
-  tag->setAlignment(Align(8));
-  Value* hit = builder.CreateICmpEQ(tag, builder.CreateLShr(low, numa::kLineBits));
-  if (group.span() > group.alignment)
+  const Slot slot = slot_of(builder, low);
+  Value* hit = slot.hit;
+  const bool is_one = group.members.back().offset == group.low && group.members[0].size <= kWidest;
+  if (!is_one && group.span() > group.alignment)
     hit =
         builder.CreateAnd(hit, builder.CreateICmpULE(builder.CreateAnd(low, kLineBytes - 1),
                                                      builder.getInt64(kLineBytes - group.span())));
-  Instruction *fast = nullptr, *slow = nullptr;
-  SplitBlockAndInsertIfThenElse(hit, group.at, &fast, &slow, likely_);
+  const auto [fast, slow] = branch(hit, group.at);
   Builder on_fast(fast), on_slow(slow);
-  set_place(on_fast, group.at);
-  add_to_slot(on_fast, group, low, slot);
+  const uint64_t counts = counts_of(group);
+  add_to_slot(on_fast, slot.at, on_fast.getInt32(1), uint32_t(counts), counts >> 32);
   call_members(on_slow, group, low);
+}
+
+Emitter::Series Emitter::series_of(Builder& builder, const Group& group, Value* low) {
+  Series out{low, static_cast<uint64_t>(group.spacing), builder.getInt64(group.positions)};
+  out.size = group.members[0].size;
+  out.is_in_line = group.span() <= group.alignment;
+  for (const Member& member : group.members) {
+    if (member.offset != group.members[0].offset) continue;
+    (member.is_write ? out.writes : out.reads) = member.count;
+  }
+  for (const Member& member : group.members) {
+    const Instruction*& at = member.is_write ? out.write_at : out.read_at;
+    if (!at) at = member.at;
+  }
+  return out;
 }
 
 void Emitter::count(const StridedAccess& access) {
   Builder builder(access.before);
   set_place(builder, access.at);
-  call_strided(builder, address_of(builder, access.address), access.size, access.is_write,
-               access.count, access.stride);
+  Value* first = address_of(builder, access.address);
+  const auto* stride = dyn_cast<ConstantInt>(access.stride);
+  const int64_t step = stride ? stride->getSExtValue() : INT64_MAX;
+  if (!inlined_ || step > int64_t(kLineBytes) || step < -int64_t(kLineBytes) ||
+      access.size > kWidest)
+    return call_strided(builder, first, access.size, access.is_write, access.count, access.stride);
+  if (step < 0) {  // from the other end
+    Value* rounds = builder.CreateSub(access.count, builder.getInt64(1));
+    first = builder.CreateAdd(first, builder.CreateMul(rounds, access.stride));
+  }
+  Series series{first, static_cast<uint64_t>(step < 0 ? -step : step), access.count};
+  series.size = access.size;
+  (access.is_write ? series.writes : series.reads) = 1;
+  series.read_at = series.write_at = access.at;
+  count(series, access.before);
 }
 
 void Emitter::count(const Exchange& access) {

@@ -36,8 +36,27 @@ class Emitter {
   void call_strided(Builder& builder, llvm::Value* address, uint64_t size, bool is_write,
                     llvm::Value* count, llvm::Value* stride);
   void call_members(Builder& builder, const Group& group, llvm::Value* low);
-  void add_to_slot(Builder& builder, const Group& group, llvm::Value* low, llvm::Value* slot);
-  llvm::Value* words_of(Builder& builder, const Group& group, llvm::Value* low);
+  struct Slot {
+    llvm::Value *at, *line;
+    llvm::Value* hit;  ///< it has the line
+  };
+  /// Positions `step` bytes apart, each read and written so many times.
+  struct Series {
+    llvm::Value* first = nullptr;
+    uint64_t step = 0;
+    llvm::Value* count = nullptr;
+    uint32_t size = 0;
+    uint64_t reads = 0, writes = 0;
+    bool is_in_line = false;  ///< it is known to be in one
+    const llvm::Instruction *read_at = nullptr, *write_at = nullptr;
+  };
+  Slot slot_of(Builder& builder, llvm::Value* address);
+  void add_to_slot(Builder& builder, llvm::Value* slot, llvm::Value* positions, uint64_t reads,
+                   uint64_t writes);
+  std::pair<llvm::Instruction*, llvm::Instruction*> branch(llvm::Value* hit, llvm::Instruction* at);
+  Series series_of(Builder& builder, const Group& group, llvm::Value* low);
+  void call_series(Builder& builder, const Series& series);
+  void count(const Series& series, llvm::Instruction* before);
   llvm::Value* field(Builder& builder, llvm::Value* slot, unsigned offset, llvm::Type* type);
   llvm::Value* address_of(Builder& builder, llvm::Value* pointer);
   llvm::Value* lines();

@@ -6,6 +6,7 @@
 #include <llvm/Support/MathExtras.h>
 
 #include <algorithm>
+#include <map>
 
 #include "collect/numa/abi.h"
 
@@ -17,7 +18,8 @@ using namespace llvm;
 /// Bytes that a group spans at most if it is not known to lie in one line: the wider, the more
 /// often it does not, and then each member is a call of its own.
 constexpr uint64_t kMaxSpan = 24;
-constexpr uint64_t kWordBytes = 1u << numa::kWordBits, kLineBytes = 1u << numa::kLineBits;
+constexpr uint64_t kLineBytes = 1u << numa::kLineBits;
+constexpr uint64_t kMostTimes = 3;  ///< that a position of a series is read or written
 
 struct Place {
   const void* base;
@@ -67,6 +69,7 @@ class Grouper {
 
   std::vector<Group> group(const std::vector<Access>& plain) {
     for (const Access& access : plain) {
+      ++order_;
       if (!previous_ || may_synchronize_between(previous_, access.at)) open_.clear();
       previous_ = access.at;
       if (access.is_ordered || access.is_spinning)
@@ -74,7 +77,11 @@ class Grouper {
       else
         add(access);
     }
-    return std::move(groups_);
+    std::vector<Group> out;
+    for (const Group& one : groups_) divide(one, out);
+    std::sort(out.begin(), out.end(),
+              [](const Group& a, const Group& b) { return a.order < b.order; });
+    return out;
   }
 
  private:
@@ -104,11 +111,11 @@ class Grouper {
     group.is_ordered = access.is_ordered;
     group.flags =
         (access.is_ordered ? numa::kIsAtomic : 0) | (access.is_spinning ? numa::kIsSpinning : 0);
-    group.members.push_back({access.at, 0, access.size, access.is_write, 1});
+    group.members.push_back({access.at, access.address, 0, access.size, access.is_write, 1, order_});
     groups_.push_back(std::move(group));
   }
 
-  static bool join(Group& group, const Access& access, int64_t offset) {
+  bool join(Group& group, const Access& access, int64_t offset) const {
     for (Member& member : group.members) {
       if (member.offset != offset || member.size != access.size) continue;
       if (member.is_write == access.is_write) {
@@ -122,14 +129,84 @@ class Grouper {
     if (span > kLineBytes) return false;
     const uint64_t alignment = std::max(MinAlign(group.alignment, distance(group.low, low)),
                                         MinAlign(access.alignment, distance(offset, low)));
-    const bool same_range = low == group.low && high == group.high && low == offset && high == end;
-    if (!same_range && alignment < kWordBytes) return false;
-    if (span > std::max(alignment, kMaxSpan)) return false;
     group.low = low;
     group.high = high;
     group.alignment = alignment;
-    group.members.push_back({access.at, offset, access.size, access.is_write, 1});
+    group.members.push_back(
+        {access.at, access.address, offset, access.size, access.is_write, 1, order_});
     return true;
+  }
+
+  /// What a group's members do at one offset.
+  struct Position {
+    int64_t offset;
+    uint32_t size = 0;
+    uint64_t reads = 0, writes = 0;
+    bool is_plain = true;  ///< all of one size
+
+    bool operator==(const Position& other) const {
+      return size == other.size && reads == other.reads && writes == other.writes;
+    }
+  };
+  using Positions = std::vector<Position>;
+
+  static Positions positions_of(const Group& group) {
+    std::map<int64_t, Position> found;
+    for (const Member& member : group.members) {
+      Position& position = found.try_emplace(member.offset, Position{member.offset}).first->second;
+      position.is_plain = position.is_plain && (position.size == 0 || position.size == member.size);
+      position.size = std::max(position.size, member.size);
+      (member.is_write ? position.writes : position.reads) += member.count;
+    }
+    Positions out;
+    for (const auto& [offset, position] : found) out.push_back(position);
+    return out;
+  }
+
+  /// The distance of equal positions; 0 if they are not equal.
+  static int64_t spacing_of(const Position* first, size_t count) {
+    if (count < 2) return 0;
+    const int64_t spacing = first[1].offset - first[0].offset;
+    for (size_t i = 0; i < count; ++i)
+      if (!first[i].is_plain || first[i].size > kWidest || !(first[i] == first[0]) ||
+          std::max(first[i].reads, first[i].writes) > kMostTimes ||
+          first[i].offset - first[0].offset != static_cast<int64_t>(i) * spacing)
+        return 0;
+    return spacing;
+  }
+
+  /// Into groups that can be counted at once.
+  static void divide(const Group& group, std::vector<Group>& out) {
+    const Positions positions = positions_of(group);
+    for (size_t from = 0, to; from < positions.size(); from = to) {
+      for (to = from + 1; to < positions.size(); ++to) {
+        const uint64_t span = static_cast<uint64_t>(positions[to].offset + positions[to].size -
+                                                    positions[from].offset);
+        if (spacing_of(&positions[from], to + 1 - from) == 0 && span > kMaxSpan) break;
+      }
+      out.push_back(part_of(group, positions[from].offset, positions[to - 1].offset));
+      out.back().spacing = spacing_of(&positions[from], to - from);
+      out.back().positions = to - from;
+    }
+  }
+
+  static Group part_of(const Group& group, int64_t first, int64_t last) {
+    Group out = group;
+    out.members.clear();
+    for (const Member& member : group.members)
+      if (member.offset >= first && member.offset <= last) out.members.push_back(member);
+    const Member origin = out.members[0];
+    out.at = origin.at;
+    out.address = origin.address;
+    out.order = origin.order;
+    out.low = first - origin.offset;
+    out.high = out.low;
+    out.alignment = MinAlign(group.alignment, distance(first, group.low));
+    for (Member& member : out.members) {
+      member.offset -= origin.offset;
+      out.high = std::max(out.high, member.offset + member.size);
+    }
+    return out;
   }
 
   static uint64_t distance(int64_t a, int64_t b) {
@@ -140,6 +217,7 @@ class Grouper {
   const Instruction* previous_ = nullptr;
   DenseMap<const void*, SmallVector<Open, 2>> open_;
   std::vector<Group> groups_;
+  size_t order_ = 0;
 };
 
 }  // namespace

@@ -58,7 +58,13 @@ class StridedLoop {
     if (!analyses_.dominators.dominates(block, loop_.getLoopLatch()) ||
         !analyses_.dominators.dominates(block, exiting_))
       return;
-    const auto* address = dyn_cast<SCEVAddRecExpr>(evolution_.getSCEV(access.address));
+    const SCEV* where = evolution_.getSCEV(access.address);
+    if (evolution_.isLoopInvariant(where, &loop_)) {
+      auto* word = Type::getInt64Ty(access.at->getContext());
+      candidates_.push_back({&access, where, evolution_.getZero(word)});
+      return;
+    }
+    const auto* address = dyn_cast<SCEVAddRecExpr>(where);
     if (!address || address->getLoop() != &loop_ || !address->isAffine()) return;
     candidates_.push_back({&access, address->getStart(), address->getStepRecurrence(evolution_)});
   }

@@ -4,7 +4,7 @@
 
 namespace {
 
-constexpr int kPoints = 4096, kDimensions = 32, kCandidates = 220;
+constexpr int kPoints = 4096, kDimensions = 32, kCandidates = 2200;
 
 struct Point {
   float* coordinates;
@@ -41,7 +41,7 @@ double gain(std::vector<Point>& points, long candidate, long from, long to, int 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int threads = threads_from(argc, argv);
+  Team team(argc, argv);
   std::vector<float> block(kPoints * kDimensions);
   unsigned seed = 1;
   for (float& value : block)
@@ -50,20 +50,20 @@ int main(int argc, char** argv) {
   for (long i = 0; i < kPoints; ++i) points[i] = {&block[i * kDimensions], 1.0f + i % 3, 0, 0};
   for (Point& point : points) point.cost = distance(point, points[0], kDimensions) * point.weight;
   const auto moves = new bool[kPoints];
-  std::vector<std::vector<double>> lower(threads, std::vector<double>(256 + 64));
+  std::vector<std::vector<double>> lower(team.size(), std::vector<double>(256 + 64));
   volatile int dimensions = kDimensions;  // known at run time only, as it would be
   double total = 0;
   for (int round = 0; round < kCandidates; ++round) {
     const long candidate = (round * 977) % kPoints;
-    std::vector<double> saved(threads * 8);
-    share(threads, kPoints, [&](long from, long to, int self) {
+    std::vector<double> saved(team.size() * 8);
+    team.share(kPoints, [&](long from, long to, int self) {
       saved[self * 8] = gain(points, candidate, from, to, dimensions, moves, lower[self].data());
     });
     double sum = -20;
-    for (int self = 0; self < threads; ++self) sum += saved[self * 8];
+    for (int self = 0; self < team.size(); ++self) sum += saved[self * 8];
     if (sum <= 0) continue;
     total += sum;
-    share(threads, kPoints, [&](long from, long to, int) {
+    team.share(kPoints, [&](long from, long to, int) {
       for (long i = from; i < to; ++i)
         if (moves[i]) {
           points[i].cost = distance(points[i], points[candidate], dimensions) * points[i].weight;

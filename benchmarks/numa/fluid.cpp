@@ -6,7 +6,7 @@
 
 namespace {
 
-constexpr int kGrid = 16, kInCell = 8, kSteps = 10;
+constexpr int kGrid = 16, kInCell = 8, kSteps = 25;
 constexpr float kReach = 1.1f;
 
 struct Vector {
@@ -81,7 +81,7 @@ void advance(Cell& cell) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int threads = threads_from(argc, argv);
+  Team team(argc, argv);
   unsigned seed = 1;
   const auto random = [&] {
     return static_cast<float>((seed = seed * 1664525 + 1013904223) >> 8) / (1 << 24);
@@ -94,13 +94,13 @@ int main(int argc, char** argv) {
                               static_cast<float>(c / (kGrid * kGrid)) + random()};
   }
   for (int step = 0; step < kSteps; ++step) {
-    share(threads, count, [](long from, long to, int) {
+    team.share(count, [](long from, long to, int) {
       for (long i = from; i < to; ++i) densities(cells[i], i);
     });
-    share(threads, count, [](long from, long to, int) {
+    team.share(count, [](long from, long to, int) {
       for (long i = from; i < to; ++i) forces(cells[i], i);
     });
-    share(threads, count, [](long from, long to, int) {
+    team.share(count, [](long from, long to, int) {
       for (long i = from; i < to; ++i) advance(cells[i]);
     });
   }

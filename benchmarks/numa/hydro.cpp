@@ -8,7 +8,7 @@
 
 namespace {
 
-constexpr int kEdge = 22, kSteps = 100;
+constexpr int kEdge = 22, kSteps = 400;
 constexpr long kElements = kEdge * kEdge * kEdge, kNodes = (kEdge + 1) * (kEdge + 1) * (kEdge + 1);
 using Corners = std::array<int, 8>;
 
@@ -107,13 +107,13 @@ void move(Mesh& m, long node) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int threads = threads_from(argc, argv);
+  Team team(argc, argv);
   Mesh mesh = make_mesh();
   for (int step = 0; step < kSteps; ++step) {
-    share(threads, kElements, [&](long from, long to, int) {
+    team.share(kElements, [&](long from, long to, int) {
       for (long i = from; i < to; ++i) stress(mesh, i);
     });
-    share(threads, kNodes, [&](long from, long to, int) {
+    team.share(kNodes, [&](long from, long to, int) {
       for (long i = from; i < to; ++i) move(mesh, i);
     });
   }

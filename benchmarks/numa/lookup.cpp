@@ -5,7 +5,7 @@
 namespace {
 
 constexpr int kNuclides = 40, kRows = 2000, kMaterials = 8;
-constexpr long kGrid = 1L * kNuclides * kRows, kLookups = 120000;
+constexpr long kGrid = 1L * kNuclides * kRows, kLookups = 600000;
 
 struct Row {
   double energy, total, elastic, absorbed, fission, nu;
@@ -70,10 +70,10 @@ void look_up(double energy, int material, double* sums) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int threads = threads_from(argc, argv);
+  Team team(argc, argv);
   prepare();
-  std::vector<double> sums(threads * 16);
-  share(threads, kLookups, [&](long from, long to, int self) {
+  std::vector<double> sums(team.size() * 16);
+  team.share(kLookups, [&](long from, long to, int self) {
     for (long i = from; i < to; ++i) {
       unsigned long seed = static_cast<unsigned long>(i) * 2 + 1;
       const double energy = random(seed);
@@ -83,6 +83,6 @@ int main(int argc, char** argv) {
     }
   });
   double sum = 0;
-  for (int self = 0; self < threads; ++self) sum += sums[self * 16];
+  for (int self = 0; self < team.size(); ++self) sum += sums[self * 16];
   std::printf("sum %.6e\n", sum);
 }

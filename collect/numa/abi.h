@@ -7,26 +7,22 @@
 namespace fathom::numa {
 
 inline constexpr unsigned kLineBits = 6, kWordBits = 2, kPageBits = 12;
-inline constexpr unsigned kCachedLines = 512;  ///< of a thread; a power of two
+inline constexpr unsigned kCachedLines = 1024;  ///< of a thread; a power of two
 
 /// What a thread did to one cache line since the line came into the thread's cache. The slot of an
 /// address is (address >> kLineBits) % kCachedLines.
 ///
 /// Fast path, for an access that lies in one line:
 ///   slot->tag == address >> kLineBits (relaxed load)?
-///     yes: ++slot->reads or slot->writes (and slot->read_words or write_words |= its words' bits,
-///          which nobody reads at present: it may be left out)
+///     yes: ++slot->reads or slot->writes
 ///     no:  __fathom_numa_access(address, size | flags)
 /// Counters belong to the owning thread alone. Only `tag` may be set to 0 by another thread, so
 /// that the owner comes to the runtime at its next access.
 struct LineSlot {
   uint64_t tag;  ///< address >> kLineBits; 0: none, or the owner must come to the runtime
   uint32_t reads, writes;
-  uint16_t read_words, write_words;  ///< bit i: bytes 4i to 4i+3
-  uint32_t reserved;
-  uint64_t line;  ///< which line the counters are of; the owner's alone
 };
-static_assert(sizeof(LineSlot) == 32);
+static_assert(sizeof(LineSlot) == 16);
 
 /// flags of __fathom_numa_access, above the size in bytes
 inline constexpr uint32_t kSizeMask = 0x00ffffff;

@@ -20,6 +20,8 @@ constexpr uint32_t kWidestAccess = 16;  ///< anything wider is a copy of a block
 /// follows a read to the same line must be seen early.
 constexpr uint8_t kProbation = 16;
 constexpr uint32_t kSamplePeriod = 31;  ///< lines for each sample of places
+constexpr uint64_t kMostAtOnce = 1u << 24;     ///< that a slot's counters take up
+constexpr uint64_t kLinesByThemselves = 8;     ///< of a page; more do not come into the table
 
 void set_tag(LineSlot& slot, uint64_t tag) {
   __atomic_store_n(&slot.tag, tag, __ATOMIC_RELAXED);
@@ -51,7 +53,7 @@ FATHOM_COLD bool look_around(Thread& thread) {
   const int saved = errno;
   work.epoch = now;
   flush_slots(thread, __fathom_numa_lines);
-  look_for_hot_lines(thread, __fathom_numa_lines);
+  look_for_hot_lines(thread);
   work.counting = is_sampled();
   errno = saved;
   return true;
@@ -66,77 +68,117 @@ void sample_place(Work& work, const Share& share, uintptr_t place, bool is_write
   work.places.add(share.object, place - 1, is_write, std::max<uint64_t>(lines / kSamplePeriod, 1));
 }
 
-/// The slot takes up a line. Null: the access is to be counted otherwise, or not at all.
-LineSlot* fill_slot(Thread& thread, uintptr_t address, Share& share) {
-  LineSlot& slot = slot_of(address);
-  Work& work = *thread.work;
+/// The slot takes up the line of an address, whose counts go to `share`.
+LineSlot& fill_slot(Thread& thread, uintptr_t address, Share& share) {
   const uint64_t line = address >> kLineBits;
-  Share*& counted_in = work.slot_shares[line % kCachedLines];
-  if (slot.line != line || counted_in != &share) {
-    if ((slot.reads | slot.writes) != 0 && counted_in != nullptr && work.counting)
-      count_into(thread, *counted_in, slot.line, slot.reads, slot.writes);
+  LineSlot& slot = slot_of(address);
+  SlotUse& use = thread.work->slot_uses[line % kCachedLines];
+  if (use.line != line || use.share != &share) {
+    if ((slot.reads | slot.writes) != 0 && use.share != nullptr && thread.work->counting)
+      count_into(thread, *use.share, use.line, slot.reads, slot.writes);
     slot.reads = slot.writes = 0;
-    slot.read_words = slot.write_words = 0;
-    slot.line = line;
-    counted_in = &share;
+    use = {line, &share};
   }
   set_tag(slot, line);
-  return &slot;
+  return slot;
+}
+
+/// Accesses that begin in one line, `stride` apart.
+struct Run {
+  uintptr_t address;
+  uint32_t size;
+  bool is_write;
+  uint64_t count;
+  int64_t stride;
+};
+
+void count_in_line(Thread& thread, const Run& run, Share& share) {
+  const uint64_t line = run.address >> kLineBits;
+  consider_lines(thread, share, run.is_write);
+  if (is_hot(share, line)) {
+    for (uint64_t i = 0; thread.work->counting && i < run.count; ++i) {
+      const uintptr_t at = run.address + i * static_cast<uint64_t>(run.stride);
+      count_words(thread, share, line, words_of(at, run.size), run.is_write);
+    }
+    return;
+  }
+  LineSlot& slot = fill_slot(thread, run.address, share);
+  if (share.several.load(std::memory_order_relaxed) && share.probation < kProbation &&
+      share.lines.load(std::memory_order_relaxed) == nullptr) {
+    ++share.probation;
+    set_tag(slot, 0);
+  }
+  if (run.count > kMostAtOnce) {
+    if (thread.work->counting)
+      count_into(thread, share, line, run.is_write ? 0 : run.count, run.is_write ? run.count : 0);
+  } else {
+    (run.is_write ? slot.writes : slot.reads) += static_cast<uint32_t>(run.count);
+  }
 }
 
 void count_access(Thread& thread, uintptr_t address, uint32_t size, bool is_write,
                   uintptr_t place) {
   Share* share = share_for(thread, address);
   if (share == nullptr) return thread.not_counted.add(1);
-  Work& work = *thread.work;
-  const uint64_t line = address >> kLineBits;
-  sample_place(work, *share, place, is_write, 1);
-  consider_lines(thread, *share, is_write);
-  if (is_hot(*share, line)) {
-    if (work.counting) count_words(thread, *share, line, words_of(address, size), is_write);
-    return;
-  }
-  LineSlot* slot = fill_slot(thread, address, *share);
-  if (share->several.load(std::memory_order_relaxed) && share->probation < kProbation &&
-      share->lines.load(std::memory_order_relaxed) == nullptr) {
-    ++share->probation;
-    set_tag(*slot, 0);
-  }
-  ++(is_write ? slot->writes : slot->reads);
-  (is_write ? slot->write_words : slot->read_words) |=
-      static_cast<uint16_t>(words_of(address, size));
+  sample_place(*thread.work, *share, place, is_write, 1);
+  count_in_line(thread, {address, size, is_write, 1, 0}, *share);
 }
 
-/// How many of `left` accesses, `stride` apart, begin in the line of the first.
-uint64_t run_in_line(uintptr_t address, int64_t stride, uint64_t left) {
-  const uint64_t at = address & ((1u << kLineBits) - 1);
-  if (stride == 0) return left;
+/// How many of `left` accesses, `stride` apart, begin in the same piece of 2^bits bytes as the first.
+uint64_t run_within(unsigned bits, uintptr_t address, int64_t stride, uint64_t left) {
+  const auto last = static_cast<uint32_t>((1u << bits) - 1);
+  const auto at = static_cast<uint32_t>(address) & last;
   const uint64_t step = stride > 0 ? static_cast<uint64_t>(stride) : -static_cast<uint64_t>(stride);
-  const uint64_t room = stride > 0 ? 63 - at : at;
-  return std::min(left, room / step + 1);
+  if (step > last) return 1;
+  if (step == 0) return left;
+  const uint32_t room = stride > 0 ? last - at : at;
+  return std::min<uint64_t>(left, room / static_cast<uint32_t>(step) + 1);
 }
 
-void count_strided(Thread& thread, uintptr_t address, uint32_t size, bool is_write, uint64_t count,
-                   int64_t stride, uintptr_t place) {
+/// Adds the accesses whose lines the thread's table has, up to the first that it does not have.
+/// Leaves those to come in `run`.
+void count_known(Run& run) {
+  while (run.count > 0) {
+    LineSlot& slot = slot_of(run.address);
+    if (__atomic_load_n(&slot.tag, __ATOMIC_RELAXED) != run.address >> kLineBits) return;
+    const uint64_t here = run_within(kLineBits, run.address, run.stride, run.count);
+    if (here > kMostAtOnce) return;
+    (run.is_write ? slot.writes : slot.reads) += static_cast<uint32_t>(here);
+    run.address += here * static_cast<uint64_t>(run.stride);
+    run.count -= here;
+  }
+}
+
+/// Counts the first accesses of `run`: those in a line, or in a page of which no line is of
+/// interest. Returns how many.
+uint64_t count_first(Thread& thread, const Run& run, uintptr_t place) {
+  const uint64_t here = run_within(kLineBits, run.address, run.stride, run.count);
+  Share* share = share_for(thread, run.address);
+  if (share == nullptr) {
+    thread.not_counted.add(here);
+    return here;
+  }
   Work& work = *thread.work;
-  while (count > 0) {
-    const uint64_t run = run_in_line(address, stride, count);
-    const uint64_t line = address >> kLineBits;
-    Share* share = share_for(thread, address);
-    if (share == nullptr) {
-      thread.not_counted.add(run);
-    } else {
-      sample_place(work, *share, place, is_write, 1);
-      consider_lines(thread, *share, is_write);
-      if (work.counting && !is_hot(*share, line))
-        count_into(thread, *share, line, is_write ? 0 : run, is_write ? run : 0);
-      else if (work.counting)
-        for (uint64_t i = 0; i < run; ++i)
-          count_words(thread, *share, line,
-                      words_of(address + i * static_cast<uint64_t>(stride), size), is_write);
+  sample_place(work, *share, place, run.is_write, 1);
+  consider_lines(thread, *share, run.is_write);
+  if (share->granules == nullptr && share->lines.load(std::memory_order_relaxed) == nullptr) {
+    const uint64_t all = run_within(kPageBits, run.address, run.stride, run.count);
+    if (all > kLinesByThemselves * here) {
+      if (work.counting)
+        count_in_page(thread, *share, run.is_write ? 0 : all, run.is_write ? all : 0);
+      return all;
     }
-    address += run * static_cast<uint64_t>(stride);
-    count -= run;
+  }
+  count_in_line(thread, {run.address, run.size, run.is_write, here, run.stride}, *share);
+  return here;
+}
+
+void count_strided(Thread& thread, Run run, uintptr_t place) {
+  while (run.count > 0) {
+    const uint64_t done = count_first(thread, run, place);
+    run.address += done * static_cast<uint64_t>(run.stride);
+    run.count -= done;
+    count_known(run);
   }
 }
 
@@ -193,7 +235,7 @@ inline void access(uintptr_t address, uint32_t flags, uintptr_t place) {
       if (is_spin_read(*thread, address, flags, place)) return thread->spin_reads.add(1);
       const bool is_write = (flags & kIsWrite) != 0;
       if (is_block)
-        count_strided(*thread, address, 8, is_write, count, 8, place);
+        count_strided(*thread, {address, 8, is_write, count, 8}, place);
       else
         count_access(*thread, address, size, is_write, place);
       thread->work->spin.counted(__fathom_numa_lines);
@@ -201,6 +243,15 @@ inline void access(uintptr_t address, uint32_t flags, uintptr_t place) {
     }
   }
   set_tag(slot_of(address), address >> kLineBits);
+}
+
+__attribute__((noinline)) void strided(const Run& run, uintptr_t place) {
+  Thread* thread = working_thread();
+  if (thread == nullptr) return pass_by(run.address, run.count);
+  const Working working(*thread);
+  if (epoch.load(std::memory_order_relaxed) != thread->work->epoch && !look_around(*thread)) return;
+  thread->work->spin.other_access();
+  count_strided(*thread, run, place);
 }
 
 }  // namespace
@@ -224,14 +275,8 @@ FATHOM_EXPORT void __fathom_numa_access_at(uintptr_t address, uint32_t size_and_
 
 FATHOM_EXPORT void __fathom_numa_strided(uintptr_t address, uint32_t size_and_flags, uint64_t count,
                                          int64_t stride) {
-  const auto place = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
-  if (count == 0) return;
-  Thread* thread = working_thread();
-  if (thread == nullptr) return pass_by(address, count);
-  const Working working(*thread);
-  if (epoch.load(std::memory_order_relaxed) != thread->work->epoch && !look_around(*thread)) return;
-  thread->work->spin.other_access();
-  count_strided(*thread, address, size_and_flags & kSizeMask, (size_and_flags & kIsWrite) != 0,
-                count, stride, place);
+  Run run{address, size_and_flags & kSizeMask, (size_and_flags & kIsWrite) != 0, count, stride};
+  count_known(run);
+  if (run.count > 0) strided(run, reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
 }
 }

@@ -29,13 +29,11 @@ FATHOM_REAL(pvalloc);
 FATHOM_REAL(malloc_usable_size);
 
 std::atomic<uintptr_t> heap_top{0};
-std::atomic<bool> is_c_library{false};  ///< the allocator behind us
 
 /// Not later: the loader frees the text of its last error while it looks for a symbol.
 __attribute__((constructor(101))) void find_real_ones() {
   real_free.get();
   real_malloc_usable_size.get();
-  is_c_library = real_malloc.get() == find_real<void*(size_t)>("__libc_malloc");
 }
 
 void note(void* block, size_t size) {
@@ -43,13 +41,6 @@ void note(void* block, size_t size) {
   const Hook hook;
   if (hook)
     note_allocation(*hook, reinterpret_cast<uintptr_t>(block), size, record::ObjectKind::heap);
-}
-
-/// Whether freeing the block gives its pages back at once: the C library has mapped it alone.
-bool is_mapping(void* block) {
-  constexpr size_t kMapped = 2;
-  return is_c_library.load(std::memory_order_relaxed) &&
-         (static_cast<const size_t*>(block)[-1] & kMapped) != 0;
 }
 
 /// The C library gives the end of its heap back by itself.
@@ -67,7 +58,7 @@ void note_free(void* block) {
   if (!is_recording() || this_thread.depth > 0) return;
   if (real_malloc_usable_size(block) < kLargeBlock) return;
   const Hook hook;
-  if (hook) note_release(reinterpret_cast<uintptr_t>(block), is_mapping(block));
+  if (hook) note_release(reinterpret_cast<uintptr_t>(block));
 }
 
 void* own_zeroed(size_t count, size_t size) {

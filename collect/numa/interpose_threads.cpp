@@ -64,9 +64,11 @@ Start* prepare(void* (*routine)(void*), void* argument, const void* caller) {
   const bool is_openmp = is_openmp_runtime(caller);
   uint32_t phase = hook->phase.load(std::memory_order_relaxed);
   if (!is_openmp) phase = before_create(*hook);
-  start->thread = prepare_thread(
-      &*hook, is_openmp ? record::ThreadKind::openmp : record::ThreadKind::pthread,
-      is_openmp ? 0 : reinterpret_cast<uintptr_t>(routine), current_call_path(*hook));
+  const auto kind = is_openmp ? record::ThreadKind::openmp : record::ThreadKind::pthread;
+  const uintptr_t function = is_openmp ? 0 : reinterpret_cast<uintptr_t>(routine);
+  start->thread = take_successor(*hook, kind, function);
+  if (start->thread == nullptr)
+    start->thread = prepare_thread(&*hook, kind, function, current_call_path(*hook));
   if (start->thread == nullptr) {
     delete start;
     return nullptr;
@@ -89,7 +91,10 @@ int join(pthread_t handle, Join real) {
   const int result = real();
   const Hook hook;
   if (!hook) return result;
-  if (result == 0 && joined != nullptr) joined->joinable.store(false, std::memory_order_release);
+  if (result == 0 && joined != nullptr) {
+    joined->joinable.store(false, std::memory_order_release);
+    note_joined(*hook, *joined);
+  }
   if (result == 0) {
     after_join(*hook, joined);
   } else {

@@ -245,7 +245,7 @@ void note_allocation(Thread& thread, uintptr_t address, uint64_t size, ObjectKin
   if (high < end) mark_granules(high, end, id);
 }
 
-void note_release(uintptr_t address, bool given_back) {
+void note_release(uintptr_t address) {
   Memory& known = memory();
   uintptr_t high;
   {
@@ -254,7 +254,7 @@ void note_release(uintptr_t address, bool given_back) {
   }
   const uintptr_t low = page_up(address), end = page_down(high);
   if (high == 0 || low >= end) return;
-  reset_pages(low, end, given_back);
+  reset_pages(low, end, true);
 }
 
 void note_unmapped(uintptr_t low, uintptr_t high, bool unmapped) {
@@ -268,11 +268,13 @@ void note_unmapped(uintptr_t low, uintptr_t high, bool unmapped) {
   reset_pages(page_down(low), page_up(high), true);
 }
 
-void add_stack(const Thread& thread) {
+void add_stack(Thread& thread) {
   constexpr uint32_t kNamedStacks =
       4096;  // a program of very many threads shall not use up all ids
   if (thread.stack_low >= thread.stack_high || thread.index >= kNamedStacks) return;
-  const uint32_t id = make_object(ObjectKind::stack, record::kNone, record::kNone, thread.index);
+  uint32_t& id = thread.stack_object;
+  if (id == kUnknownObject)
+    id = make_object(ObjectKind::stack, record::kNone, record::kNone, thread.index);
   count_block(id, thread.stack_low, thread.stack_high - thread.stack_low);
   Memory& known = memory();
   {

@@ -31,12 +31,13 @@ uint32_t find_object(uintptr_t address);
 
 /// A block that the calling thread has got from malloc or mmap; `depth` calls away.
 void note_allocation(Thread& thread, uintptr_t address, uint64_t size, record::ObjectKind kind);
-/// A block of at least kLargeBlock is about to be freed. `given_back`: to the system.
-void note_release(uintptr_t address, bool given_back);
+/// A block of at least kLargeBlock is about to be freed. Its pages have no first thread from then
+/// on: whether the allocator gives them to another thread depends on the schedule.
+void note_release(uintptr_t address);
 /// The pages in [low, high) are unmapped or emptied; `unmapped`: nothing is there any longer.
 void note_unmapped(uintptr_t low, uintptr_t high, bool unmapped);
 
-void add_stack(const Thread& thread);
+void add_stack(Thread& thread);
 void remove_stack(const Thread& thread);
 
 /// The call path of the calling thread, as an id in numa.fathom.

@@ -269,7 +269,7 @@ void track_by_lines(Thread& thread, Share& share) {
   give_lines(share, thread.work->slab);
 }
 
-void count_into(Thread& thread, Share& share, uint64_t line, uint64_t reads, uint64_t writes) {
+void count_in_page(Thread& thread, Share& share, uint64_t reads, uint64_t writes) {
   if (!share.dirty) begin_phase(thread, share);
   const int remote = share.local.load(std::memory_order_relaxed) ? 0 : 1;
   if (reads > 0) {
@@ -280,6 +280,10 @@ void count_into(Thread& thread, Share& share, uint64_t line, uint64_t reads, uin
     share.writes[remote].add(writes);
     thread.writes.add(writes);
   }
+}
+
+void count_into(Thread& thread, Share& share, uint64_t line, uint64_t reads, uint64_t writes) {
+  count_in_page(thread, share, reads, writes);
   consider_lines(thread, share, writes > 0);
   LineCount* lines = share.lines.load(std::memory_order_relaxed);
   if (lines == nullptr) return;
@@ -316,10 +320,10 @@ void flush_slots(Thread& thread, LineSlot* slots) {
   for (unsigned i = 0; i < kCachedLines; ++i) {
     LineSlot& slot = slots[i];
     if ((slot.reads | slot.writes) == 0) continue;
-    if (work.counting && work.slot_shares[i] != nullptr)
-      count_into(thread, *work.slot_shares[i], slot.line, slot.reads, slot.writes);
+    const SlotUse& use = work.slot_uses[i];
+    if (work.counting && use.share != nullptr)
+      count_into(thread, *use.share, use.line, slot.reads, slot.writes);
     slot.reads = slot.writes = 0;
-    slot.read_words = slot.write_words = 0;
   }
 }
 
@@ -347,15 +351,15 @@ void close_share(Thread& thread, Share& share, uint32_t tag, uint32_t first_open
   call_in(use, heated);
 }
 
-void look_for_hot_lines(Thread& thread, const LineSlot* slots) {
+void look_for_hot_lines(Thread& thread) {
   Work& work = *thread.work;
   const uint32_t threshold = options().line_threshold;
   for (unsigned i = 0; i < kCachedLines; ++i) {
-    Share* share = work.slot_shares[i];
+    Share* share = work.slot_uses[i].share;
     if (share == nullptr || !share->dirty) continue;
     LineCount* lines = share->lines.load(std::memory_order_relaxed);
     if (lines == nullptr) continue;
-    const unsigned line = slots[i].line % kLinesOfPage;
+    const unsigned line = work.slot_uses[i].line % kLinesOfPage;
     if (!lines[line].any()) continue;
     uint64_t heated = 0;
     {

@@ -34,7 +34,9 @@ inline Share* share_for(Thread& thread, uintptr_t address) {
 
 /// Adds to a share's counts. The share's present phase begins if this is the first time in it.
 void count_into(Thread& thread, Share& share, uint64_t line, uint64_t reads, uint64_t writes);
-/// The same, by words, for an access to a line that is tracked by them.
+/// The same, where lines are of no interest.
+void count_in_page(Thread& thread, Share& share, uint64_t reads, uint64_t writes);
+/// By words, for an access to a line that is tracked by them.
 void count_words(Thread& thread, Share& share, uint64_t line, uint32_t words, bool is_write);
 
 void track_by_lines(Thread& thread, Share& share);
@@ -57,7 +59,7 @@ void flush_slots(Thread& thread, LineSlot* slots);
 /// Ends the phase `tag` of a share.
 void close_share(Thread& thread, Share& share, uint32_t tag, uint32_t first_open);
 /// Finds the lines in the thread's slots that are worth tracking by words.
-void look_for_hot_lines(Thread& thread, const LineSlot* slots);
+void look_for_hot_lines(Thread& thread);
 
 /// The pages in [low, high) belong to something else from now on; `forget_first`: and have no first
 /// thread.

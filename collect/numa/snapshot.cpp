@@ -87,10 +87,11 @@ void Snapshot::add_thread(const Thread& thread) {
   out.end_ns = thread.end_ns.load(std::memory_order_acquire);
   const bool runs = out.end_ns == 0;
   if (runs) out.end_ns = time_ns();
-  uint64_t cpu = runs ? cpu_time_ns(thread.cpu_clock) : thread.final_cpu_ns.get();
+  const uint64_t now = runs ? cpu_time_ns(thread.cpu_clock) : 0;
+  const uint64_t cpu = thread.final_cpu_ns.get() + now;
   uint64_t idle = thread.idle_cpu_ns.get();
-  if (const uint64_t since = thread.idle_since.get(); since != 0 && cpu > since)
-    idle += cpu - since;
+  if (const uint64_t since = thread.idle_since.get(); since != 0 && now > since)
+    idle += now - since;
   out.cpu_ns = cpu > idle ? cpu - idle : 0;
   out.reads = thread.reads.get();
   out.writes = thread.writes.get();
@@ -100,7 +101,7 @@ void Snapshot::add_thread(const Thread& thread) {
   out.barrier_waits = thread.barrier_waits.get();
   out.semaphore_waits = thread.semaphore_waits.get();
   out.wait_ns = thread.wait_ns.get();
-  out.parallel_ns = runs ? parallel_ns() - thread.parallel_start : thread.parallel_ns.get();
+  out.parallel_ns = thread.parallel_ns.get() + (runs ? parallel_ns() - thread.parallel_start : 0);
   add(ChunkType::numa_thread, out);
   not_counted_ += thread.not_counted.get();
   last_phase_ = std::max(last_phase_, thread.phase.load(std::memory_order_relaxed));

@@ -66,7 +66,7 @@ Work* take_work() {
 
 void give_back(Work* work) {
   work->shares.clear();
-  std::fill(std::begin(work->slot_shares), std::end(work->slot_shares), nullptr);
+  std::fill(std::begin(work->slot_uses), std::end(work->slot_uses), SlotUse{});
   work->dirty = nullptr;
   work->spin = {};
   delete work->unwinder;
@@ -140,6 +140,26 @@ Thread* prepare_thread(Thread* parent, record::ThreadKind kind, uintptr_t start,
   return thread;
 }
 
+void note_joined(Thread& parent, Thread& joined) {
+  if (joined.parent != parent.index || joined.end_ns.load(std::memory_order_acquire) == 0) return;
+  Thread** at = &parent.successors;
+  while (*at != nullptr && (*at)->index < joined.index) at = &(*at)->next_successor;
+  joined.next_successor = *at;
+  *at = &joined;
+}
+
+Thread* take_successor(Thread& parent, record::ThreadKind kind, uintptr_t start) {
+  for (Thread** at = &parent.successors; *at != nullptr; at = &(*at)->next_successor) {
+    Thread& thread = **at;
+    if (thread.kind != kind || thread.start_address.load(std::memory_order_relaxed) != start)
+      continue;
+    *at = thread.next_successor;
+    thread.next_successor = nullptr;
+    return &thread;
+  }
+  return nullptr;
+}
+
 void adopt_thread(Thread& thread) {
   Inside inside;
   thread.work = take_work();
@@ -154,7 +174,8 @@ void adopt_thread(Thread& thread) {
   thread.handle = pthread_self();
   find_stack(thread);
   add_stack(thread);
-  thread.start_ns = time_ns();
+  if (thread.end_ns.load(std::memory_order_relaxed) == 0) thread.start_ns = time_ns();
+  thread.end_ns.store(0, std::memory_order_release);
   thread.parallel_start = parallel_ns();
   count_running(1);
   std::fill(std::begin(__fathom_numa_lines), std::end(__fathom_numa_lines), LineSlot{});
@@ -168,7 +189,9 @@ void adopt_thread(Thread& thread) {
 
 void discard_thread(Thread& thread) {
   thread.bound.store(kNobody, std::memory_order_release);
-  threads[thread.index].store(nullptr, std::memory_order_release);
+  // If it goes on with another's numbers, those stay.
+  if (thread.end_ns.load(std::memory_order_acquire) == 0)
+    threads[thread.index].store(nullptr, std::memory_order_release);
 }
 
 void end_thread(Thread& thread) {
@@ -183,9 +206,14 @@ void end_thread(Thread& thread) {
     thread.slots.store(nullptr, std::memory_order_release);
   }
   thread.bound.store(kNobody, std::memory_order_release);
-  thread.final_cpu_ns.set(cpu_time_ns(CLOCK_THREAD_CPUTIME_ID));
-  if (thread.idle_since.get() == 0) count_running(-1);
-  thread.parallel_ns.set(parallel_ns() - thread.parallel_start);
+  const uint64_t cpu = cpu_time_ns(CLOCK_THREAD_CPUTIME_ID);
+  thread.final_cpu_ns.add(cpu);
+  if (const uint64_t since = thread.idle_since.get(); since != 0)
+    thread.idle_cpu_ns.add(cpu > since ? cpu - since : 0);
+  else
+    count_running(-1);
+  thread.idle_since.set(0);
+  thread.parallel_ns.add(parallel_ns() - thread.parallel_start);
   thread.end_ns.store(std::max<uint64_t>(time_ns(), 1), std::memory_order_release);
   remove_stack(thread);
   give_back(thread.work);

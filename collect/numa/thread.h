@@ -26,6 +26,12 @@ inline constexpr uint32_t kPhaseStep = 2;
 
 struct Region;
 
+/// Which line the counters of a slot are of, and where they go.
+struct SlotUse {
+  uint64_t line;
+  Share* share;
+};
+
 /// What a thread needs while it runs; the next thread gets it.
 struct Work {
   Work* next;
@@ -33,8 +39,8 @@ struct Work {
   bool counting;  ///< false: this interval is not sampled
   uint32_t until_sample;
   ShareTable shares;
-  Share* slot_shares[kCachedLines];  ///< where the counts of a slot go
-  Share* dirty;                      ///< touched in this phase
+  SlotUse slot_uses[kCachedLines];
+  Share* dirty;  ///< touched in this phase
   Slab slab;
   Places places;
   SpinWatch spin;
@@ -42,12 +48,17 @@ struct Work {
   collect::CallStack* stack;
 };
 
+/// Threads that one creator starts and joins one after the other, in the same function, count as
+/// one: programs do so that start their threads anew for each piece of work.
 struct Thread {
   uint32_t index, thread_id, parent;
   record::ThreadKind kind;
   std::atomic<uintptr_t> start_address;
   uint32_t created_at;
   uintptr_t stack_low, stack_high;
+  uint32_t stack_object;  ///< 0: none yet
+  Thread* successors;     ///< that it has created and joined, by their numbers: who is next
+  Thread* next_successor;
   uint64_t start_ns;
   std::atomic<uint64_t> end_ns;  ///< 0: it runs
   clockid_t cpu_clock;
@@ -115,6 +126,10 @@ class Hook {
 /// What the parent prepares for a thread that it creates. Null if memory is short.
 Thread* prepare_thread(Thread* parent, record::ThreadKind kind, uintptr_t start,
                        uint32_t created_at);
+/// The one of the threads that `parent` has joined which the next one counts as; else null.
+Thread* take_successor(Thread& parent, record::ThreadKind kind, uintptr_t start);
+/// `parent` has joined the thread.
+void note_joined(Thread& parent, Thread& joined);
 /// The thread that was prepared did not come to be.
 void discard_thread(Thread& thread);
 /// The calling thread is this one from now on.
