@@ -70,7 +70,7 @@ Emitter::Emitter(Module& module) : module_(module) {
     function->addFnAttr(Attribute::Cold);
   strided_ = declare(module, "__fathom_numa_strided",
                      FunctionType::get(nothing, {word_, half_, word_, word_}, false));
-  auto* table = ArrayType::get(byte_, sizeof(LineSlot) * numa::kCachedLines);
+  auto* table = ArrayType::get(byte_, sizeof(LineSlot) * numa::kSlots);
   lines_ = cast<GlobalVariable>(module.getOrInsertGlobal("__fathom_numa_lines", table, [&] {
     return new GlobalVariable(module, table, false, GlobalValue::ExternalLinkage, nullptr,
                               "__fathom_numa_lines", nullptr, GlobalVariable::InitialExecTLSModel);

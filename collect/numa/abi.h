@@ -8,8 +8,11 @@ namespace fathom::numa {
 
 inline constexpr unsigned kLineBits = 6, kWordBits = 2, kPageBits = 12;
 inline constexpr unsigned kCachedLines = 1024;  ///< of a thread; a power of two
+/// Slots of whole pages follow those of lines: instrumented code need not know of them.
+inline constexpr unsigned kCachedPages = 256;
+inline constexpr unsigned kSlots = kCachedLines + kCachedPages;
 
-/// What a thread did to one cache line since the line came into the thread's cache. The slot of an
+/// What a thread did to one cache line (or page) since the line came into the thread's cache. The slot of an
 /// address is (address >> kLineBits) % kCachedLines.
 ///
 /// Fast path, for an access that lies in one line:
@@ -35,7 +38,7 @@ inline constexpr uint32_t kIsSpinning = 1u << 26;  ///< the compiler saw that a 
 extern "C" {
 /// Of this thread; initial-exec TLS of libfathom_numa.so.
 /// (constinit: so that no access asks whether it must be initialized.)
-extern constinit thread_local fathom::numa::LineSlot __fathom_numa_lines[fathom::numa::kCachedLines]
+extern constinit thread_local fathom::numa::LineSlot __fathom_numa_lines[fathom::numa::kSlots]
     __attribute__((tls_model("initial-exec"), visibility("default")));
 /// Any access, of any size and alignment. The caller's return address is the access's place.
 void __fathom_numa_access(uintptr_t address, uint32_t size_and_flags);

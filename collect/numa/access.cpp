@@ -21,6 +21,8 @@ constexpr uint32_t kWidestAccess = 16;  ///< anything wider is a copy of a block
 constexpr uint8_t kProbation = 16;
 constexpr uint32_t kSamplePeriod = 31;  ///< lines for each sample of places
 constexpr uint64_t kMostAtOnce = 1u << 24;     ///< that a slot's counters take up
+constexpr uint64_t kOnlyReads = uint64_t(1) << 60;  ///< in a page's tag: writes have to come here
+constexpr uint32_t kPageHits = 16;  ///< until one of them looks at the line as well
 constexpr uint64_t kLinesByThemselves = 8;     ///< of a page; more do not come into the table
 
 void set_tag(LineSlot& slot, uint64_t tag) {
@@ -66,6 +68,40 @@ void sample_place(Work& work, const Share& share, uintptr_t place, bool is_write
   }
   work.until_sample = kSamplePeriod;
   work.places.add(share.object, place - 1, is_write, std::max<uint64_t>(lines / kSamplePeriod, 1));
+}
+
+/// A page of which no line is of interest, nor will be before its state changes.
+bool is_simple(const Share& share) {
+  if (share.granules != nullptr || share.lines.load(std::memory_order_relaxed) != nullptr)
+    return false;
+  return !share.several.load(std::memory_order_relaxed) || share.probation >= kProbation;
+}
+
+constinit thread_local uint32_t page_hits __attribute__((tls_model("initial-exec"))) = 0;
+
+/// Adds to a page that the thread's table has. Now and then it does not, so that lines that are
+/// used often get slots of their own, and samples are taken.
+bool count_in_known_page(uintptr_t address, uint64_t count, bool is_write) {
+  const uint64_t page = address >> kPageBits;
+  LineSlot& slot = __fathom_numa_lines[page_slot(page)];
+  const uint64_t tag = __atomic_load_n(&slot.tag, __ATOMIC_RELAXED);
+  if ((is_write ? tag : tag & ~kOnlyReads) != page || count > kMostAtOnce) return false;
+  if (++page_hits % kPageHits == 0) return false;
+  (is_write ? slot.writes : slot.reads) += static_cast<uint32_t>(count);
+  return true;
+}
+
+/// A slot takes up a page.
+void fill_page_slot(Thread& thread, uint64_t page, Share& share) {
+  LineSlot& slot = __fathom_numa_lines[page_slot(page)];
+  SlotUse& use = thread.work->slot_uses[page_slot(page)];
+  if (use.line != page || use.share != &share) {
+    if ((slot.reads | slot.writes) != 0 && use.share != nullptr && thread.work->counting)
+      count_in_page(thread, *use.share, slot.reads, slot.writes);
+    slot.reads = slot.writes = 0;
+    use = {page, &share};
+  }
+  set_tag(slot, share.several.load(std::memory_order_relaxed) ? page | kOnlyReads : page);
 }
 
 /// The slot takes up the line of an address, whose counts go to `share`.
@@ -122,6 +158,7 @@ void count_access(Thread& thread, uintptr_t address, uint32_t size, bool is_writ
   if (share == nullptr) return thread.not_counted.add(1);
   sample_place(*thread.work, *share, place, is_write, 1);
   count_in_line(thread, {address, size, is_write, 1, 0}, *share);
+  if (is_simple(*share)) fill_page_slot(thread, address >> kPageBits, *share);
 }
 
 /// How many of `left` accesses, `stride` apart, begin in the same piece of 2^bits bytes as the first.
@@ -170,6 +207,7 @@ uint64_t count_first(Thread& thread, const Run& run, uintptr_t place) {
     }
   }
   count_in_line(thread, {run.address, run.size, run.is_write, here, run.stride}, *share);
+  if (is_simple(*share)) fill_page_slot(thread, run.address >> kPageBits, *share);
   return here;
 }
 
@@ -194,6 +232,7 @@ FATHOM_COLD void pass_by(uintptr_t address, uint64_t count) {
     return;
   }
   set_tag(slot_of(address), address >> kLineBits);
+  set_tag(__fathom_numa_lines[page_slot(address >> kPageBits)], address >> kPageBits);
 }
 
 Thread* working_thread() {
@@ -220,6 +259,10 @@ bool is_spin_read(Thread& thread, uintptr_t address, uint32_t flags, uintptr_t p
 }
 
 inline void access(uintptr_t address, uint32_t flags, uintptr_t place) {
+  constexpr uint32_t kUnusual = kIsAtomic | kIsSpinning;
+  if ((flags & kUnusual) == 0 && (flags & kSizeMask) <= kWidestAccess &&
+      count_in_known_page(address, 1, (flags & kIsWrite) != 0))
+    return;
   // A line that is new here is likely to be new to the processor's cache as well, and the program
   // is about to wait for it.
   __builtin_prefetch(reinterpret_cast<const void*>(address));
@@ -277,6 +320,10 @@ FATHOM_EXPORT void __fathom_numa_strided(uintptr_t address, uint32_t size_and_fl
                                          int64_t stride) {
   Run run{address, size_and_flags & kSizeMask, (size_and_flags & kIsWrite) != 0, count, stride};
   count_known(run);
-  if (run.count > 0) strided(run, reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
+  if (run.count == 0) return;
+  if (run_within(kPageBits, run.address, stride, run.count) == run.count &&
+      count_in_known_page(run.address, run.count, run.is_write))
+    return;
+  strided(run, reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
 }
 }

@@ -112,11 +112,22 @@ bool add_holder(SharedLine& line, uint32_t thread, Slab& slab) {
   return true;
 }
 
+bool is_held_by_others(const SharedLine& line, uint32_t thread) {
+  for (const auto* member = line.members; member != nullptr; member = member->next)
+    if (member->holds && member->thread != thread) return true;
+  return false;
+}
+
 bool add_to_line(SharedLine& line, uint32_t thread, uint32_t phase, uint64_t reads, uint64_t writes,
                  uint32_t before, Slab& slab) {
   sum_up(line, before);
   line.reads += reads;
   line.writes += writes;
+  return add_entry(line, thread, phase, reads, writes, slab);
+}
+
+bool add_entry(SharedLine& line, uint32_t thread, uint32_t phase, uint64_t reads, uint64_t writes,
+               Slab& slab) {
   if (member_of(line, thread, slab) == nullptr) return false;
   for (auto* entry = line.entries; entry != nullptr; entry = entry->next)
     if (entry->thread == thread && entry->phase == phase) {

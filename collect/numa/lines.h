@@ -31,6 +31,7 @@ struct SharedLine {
   LineEntry* entries;
   LineMember* members;
   uint64_t reads, writes;
+  uint64_t contended;  ///< writes in phases in which no thread was alone with it
 };
 
 /// Expected invalidations of a thread's copy of a line in one phase, in which it accessed the line
@@ -38,12 +39,17 @@ struct SharedLine {
 /// accesses, the copy that it already holds included, end with another's write.
 double expected_invalidations(uint64_t accesses, uint64_t writes, bool holds);
 
-/// Adds what `thread` did in `phase`; `before` is the first phase that some thread may still be in:
-/// earlier ones are summed up. False if memory is short.
+/// Adds what `thread` did in `phase` to what is to be summed up. False if memory is short.
+bool add_entry(SharedLine& line, uint32_t thread, uint32_t phase, uint64_t reads, uint64_t writes,
+               Slab& slab);
+/// The same, and to the line's totals; `before` is the first phase that some thread may still be
+/// in: earlier ones are summed up.
 bool add_to_line(SharedLine& line, uint32_t thread, uint32_t phase, uint64_t reads, uint64_t writes,
                  uint32_t before, Slab& slab);
 /// `thread` holds a copy since an earlier phase.
 bool add_holder(SharedLine& line, uint32_t thread, Slab& slab);
+/// Whether another thread than this holds a copy, as far as the phases are summed up.
+bool is_held_by_others(const SharedLine& line, uint32_t thread);
 
 /// Sums up all phases before `before`.
 void sum_up(SharedLine& line, uint32_t before);

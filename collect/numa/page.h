@@ -19,6 +19,7 @@
 namespace fathom::numa {
 
 inline constexpr uint32_t kNobody = 0xffffffffu;
+inline constexpr uint16_t kShared = 0xffff;
 inline constexpr unsigned kLinesOfPage = 1u << (kPageBits - kLineBits);
 inline constexpr unsigned kGranuleBits = 4;  ///< small objects are told apart by 16 bytes
 inline constexpr unsigned kGranules = 1u << (kPageBits - kGranuleBits);
@@ -81,6 +82,7 @@ struct alignas(64) Share {
   uint16_t object;
   uint16_t thread;
   uint32_t phase;             ///< that lines and the present counts are of
+  uint64_t touched;           ///< bit i: line i has counts
   bool dirty;                 ///< touched in this phase
   std::atomic<bool> local;    ///< the thread is the page's first
   std::atomic<bool> several;  ///< as the page's, or likely to become so
@@ -102,7 +104,10 @@ struct alignas(64) Share {
 struct PageLines {
   std::atomic<uint64_t> hot;         ///< bit i: line i is tracked by words
   std::atomic<SharedLine**> shared;  ///< kLinesOfPage
-  uint16_t owner[kLinesOfPage];      ///< index + 1 of the only thread that has accessed the line
+  uint64_t kept;                     ///< bit i: the owner of line i held it before its last phase
+  uint64_t copies;                   ///< bit i: others hold copies of line i, which has an owner
+  uint32_t owned_since;              ///< the last phase in which a line got an owner
+  uint16_t owner[kLinesOfPage];      ///< index + 1 of the thread that is alone with it; or kShared
 };
 
 /// The page record of an address; makes it. Null if memory is short.

@@ -137,8 +137,9 @@ void begin_phase(Thread& thread, Share& share) {
     Held held(share.use->page->lock);
     share.handed_in = false;
     share.phase = thread.phase.load(std::memory_order_relaxed);
-    if (auto* lines = share.lines.load(std::memory_order_relaxed))
-      for (unsigned i = 0; i < kLinesOfPage; ++i) lines[i].clear();
+    LineCount* lines = share.lines.load(std::memory_order_relaxed);
+    for (; share.touched != 0; share.touched &= share.touched - 1)
+      lines[__builtin_ctzll(share.touched)].clear();
   }
   share.reads_before = share.read_count();
   share.writes_before = share.write_count();
@@ -151,86 +152,6 @@ void add_saturating(std::atomic<uint32_t>& value, uint64_t n) {
   const uint64_t sum = value.load(std::memory_order_relaxed) + n;
   value.store(static_cast<uint32_t>(std::min<uint64_t>(sum, 0xffffffff)),
               std::memory_order_relaxed);
-}
-
-/// What the only thread so far has done to a line becomes a part of the shared one.
-void take_over_from_owner(Page& page, SharedLine& shared, const PageLines* lines, unsigned line,
-                          uint32_t owner, Slab& slab) {
-  bool working = false, found = false;
-  for (auto* use = page.uses.load(); use != nullptr; use = use->next) {
-    if (lines_of(*use).load(std::memory_order_relaxed) != lines) continue;
-    for (auto* share = use->shares.load(); share != nullptr; share = share->next) {
-      if (share->thread != owner || share->lines.load(std::memory_order_relaxed) == nullptr)
-        continue;
-      working = working || !share->handed_in;
-      if (!share->handed_in) continue;
-      LineCount& count = share->lines.load(std::memory_order_relaxed)[line];
-      if (!count.any()) continue;
-      add_to_line(shared, owner, share->phase, count.read_count(), count.write_count(), 0, slab);
-      count.clear();
-      found = true;
-    }
-  }
-  // A thread that still works there hands its counts in itself.
-  if (!found && !working) add_holder(shared, owner, slab);
-}
-
-/// The line's shared record if several threads have accessed it. Null: only `share`'s thread has,
-/// or memory is short.
-SharedLine* shared_line(Share& share, unsigned line, Slab& slab) {
-  PageLines& lines = *share.page_lines;
-  SharedLine** all = lines.shared.load(std::memory_order_relaxed);
-  if (all != nullptr && all[line] != nullptr) return all[line];
-  const auto me = static_cast<uint16_t>(share.thread + 1);
-  const uint16_t owner = lines.owner[line];
-  if (owner == 0 || owner == me) {
-    lines.owner[line] = me;
-    return nullptr;
-  }
-  if (all == nullptr) {
-    all = slab.make_array<SharedLine*>(kLinesOfPage);
-    if (all == nullptr) return nullptr;
-    lines.shared.store(all, std::memory_order_release);
-  }
-  auto* shared = slab.make<SharedLine>();
-  if (shared == nullptr) return nullptr;
-  shared->object = share.use->object;
-  all[line] = shared;
-  take_over_from_owner(*share.use->page, *shared, &lines, line, owner - 1u, slab);
-  return shared;
-}
-
-/// The line is tracked by words from now on. Returns its bit if it was not before.
-uint64_t heat(PageLines& lines, unsigned line) {
-  const uint64_t bit = uint64_t(1) << line;
-  return bit & ~lines.hot.fetch_or(bit, std::memory_order_relaxed);
-}
-
-/// Each thread comes to the runtime with its next access to these lines.
-void call_in(const Use& use, uint64_t lines) {
-  for (; lines != 0; lines &= lines - 1) {
-    const uintptr_t low = use.number << kPageBits | static_cast<uintptr_t>(__builtin_ctzll(lines))
-                                                        << kLineBits;
-    clear_tags(low, low + 1);
-  }
-}
-
-/// Hands in a phase of a share's lines; the page is locked. Returns those that have become hot.
-uint64_t close_lines(Thread& thread, Share& share, uint32_t tag, uint32_t first_open) {
-  uint64_t heated = 0;
-  LineCount* lines = share.lines.load(std::memory_order_relaxed);
-  for (unsigned line = 0; lines != nullptr && line < kLinesOfPage; ++line) {
-    LineCount& count = lines[line];
-    if (!count.any()) continue;
-    SharedLine* shared = shared_line(share, line, thread.work->slab);
-    if (shared == nullptr) continue;
-    if (!add_to_line(*shared, share.thread, tag, count.read_count(), count.write_count(),
-                     first_open, thread.work->slab))
-      thread.not_counted.add(uint64_t(count.read_count()) + count.write_count());
-    count.clear();
-    if (shared->writes >= options().line_threshold) heated |= heat(*share.page_lines, line);
-  }
-  return heated;
 }
 
 }  // namespace
@@ -288,6 +209,7 @@ void count_into(Thread& thread, Share& share, uint64_t line, uint64_t reads, uin
   LineCount* lines = share.lines.load(std::memory_order_relaxed);
   if (lines == nullptr) return;
   LineCount& count = lines[line % kLinesOfPage];
+  share.touched |= uint64_t(1) << line % kLinesOfPage;
   if (reads > 0) add_saturating(count.reads, reads);
   if (writes > 0) add_saturating(count.writes, writes);
 }
@@ -317,59 +239,15 @@ void count_words(Thread& thread, Share& share, uint64_t line, uint32_t words, bo
 
 void flush_slots(Thread& thread, LineSlot* slots) {
   Work& work = *thread.work;
-  for (unsigned i = 0; i < kCachedLines; ++i) {
+  for (unsigned i = 0; i < kSlots; ++i) {
     LineSlot& slot = slots[i];
     if ((slot.reads | slot.writes) == 0) continue;
     const SlotUse& use = work.slot_uses[i];
-    if (work.counting && use.share != nullptr)
+    if (work.counting && use.share != nullptr && i >= kCachedLines)
+      count_in_page(thread, *use.share, slot.reads, slot.writes);
+    else if (work.counting && use.share != nullptr)
       count_into(thread, *use.share, use.line, slot.reads, slot.writes);
     slot.reads = slot.writes = 0;
-  }
-}
-
-void close_share(Thread& thread, Share& share, uint32_t tag, uint32_t first_open) {
-  Use& use = *share.use;
-  uint64_t heated = 0;
-  {
-    Held held(use.page->lock);
-    share.dirty = false;
-    share.handed_in = true;
-    share.phase = tag;
-    const uint64_t reads = share.read_count() - share.reads_before;
-    const bool wrote = share.write_count() > share.writes_before;
-    if (wrote && tag + 1 > use.last_write_phase) {
-      use.last_write_phase = tag + 1;
-      use.reads_after.store(0, std::memory_order_relaxed);
-      use.remote_after.store(0, std::memory_order_relaxed);
-    } else if (tag + 1 > use.last_write_phase) {
-      use.reads_after.fetch_add(reads, std::memory_order_relaxed);
-      if (!share.local.load(std::memory_order_relaxed))
-        use.remote_after.fetch_add(reads, std::memory_order_relaxed);
-    }
-    heated = close_lines(thread, share, tag, first_open);
-  }
-  call_in(use, heated);
-}
-
-void look_for_hot_lines(Thread& thread) {
-  Work& work = *thread.work;
-  const uint32_t threshold = options().line_threshold;
-  for (unsigned i = 0; i < kCachedLines; ++i) {
-    Share* share = work.slot_uses[i].share;
-    if (share == nullptr || !share->dirty) continue;
-    LineCount* lines = share->lines.load(std::memory_order_relaxed);
-    if (lines == nullptr) continue;
-    const unsigned line = work.slot_uses[i].line % kLinesOfPage;
-    if (!lines[line].any()) continue;
-    uint64_t heated = 0;
-    {
-      Held held(share->use->page->lock);
-      const SharedLine* shared = shared_line(*share, line, work.slab);
-      if (shared != nullptr &&
-          (lines[line].write_count() >= threshold || shared->writes >= threshold))
-        heated = heat(*share->page_lines, line);
-    }
-    call_in(*share->use, heated);
   }
 }
 
@@ -423,11 +301,9 @@ void mark_granules(uintptr_t low, uintptr_t high, uint32_t object) {
     clear_tags(low, high);
   } else if (const Thread* thread = this_thread.thread; thread != nullptr) {
     // Of a block that was freed and is used again, only this thread is likely to know the lines.
-    for (uint64_t line = low >> kLineBits; line <= (high - 1) >> kLineBits; ++line) {
-      uint64_t* tag = &__fathom_numa_lines[line % kCachedLines].tag;
-      if (__atomic_load_n(tag, __ATOMIC_RELAXED) == line)
-        __atomic_store_n(tag, 0, __ATOMIC_RELAXED);
-    }
+    for (uint64_t line = low >> kLineBits; line <= (high - 1) >> kLineBits; ++line)
+      clear_tag(__fathom_numa_lines[line % kCachedLines], line);
+    clear_tag(__fathom_numa_lines[page_slot(low >> kPageBits)], low >> kPageBits);
   }
 }
 

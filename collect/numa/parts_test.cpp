@@ -97,7 +97,7 @@ class SpinTest : public testing::Test {
     watch_.counted(slots_);
     return spins;
   }
-  LineSlot slots_[kCachedLines]{};
+  LineSlot slots_[kSlots]{};
   SpinWatch watch_;
   int flag_ = 0, other_ = 0;
 };

@@ -201,6 +201,7 @@ void Snapshot::add_line(Page& page, uint64_t address, unsigned line, const Share
       if (!count.any()) continue;
       more.push_back(
           {nullptr, share->thread, share->phase, count.read_count(), count.write_count()});
+      if (share->handed_in) continue;
       out.reads += count.read_count();
       out.writes += count.write_count();
     }

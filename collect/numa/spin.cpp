@@ -31,7 +31,7 @@ uint64_t load(uintptr_t address, uint32_t size) {
 /// Everything that the fast path has counted and nobody has taken yet.
 uint64_t sum_of_counts(const LineSlot* slots) {
   uint64_t sum = 0;
-  for (unsigned i = 0; i < kCachedLines; ++i) sum += uint64_t(slots[i].reads) + slots[i].writes;
+  for (unsigned i = 0; i < kSlots; ++i) sum += uint64_t(slots[i].reads) + slots[i].writes;
   return sum;
 }
 

@@ -11,7 +11,7 @@
 #include "numa/phases.h"
 #include "numa/state.h"
 
-constinit thread_local fathom::numa::LineSlot __fathom_numa_lines[fathom::numa::kCachedLines]{};
+constinit thread_local fathom::numa::LineSlot __fathom_numa_lines[fathom::numa::kSlots]{};
 
 namespace fathom::numa {
 
@@ -288,13 +288,19 @@ uint32_t first_open_phase() {
 void clear_tags() {
   for_each_running([](Thread& thread) {
     LineSlot* slots = thread.slots.load(std::memory_order_acquire);
-    for (unsigned i = 0; i < kCachedLines; ++i)
+    for (unsigned i = 0; i < kSlots; ++i)
       __atomic_store_n(&slots[i].tag, 0, __ATOMIC_RELAXED);
   });
 }
 
 void forget_shares(uintptr_t low, uintptr_t high) {
   for_each_running([=](Thread& thread) { thread.work->shares.erase(low, high); });
+}
+
+void clear_tag(LineSlot& slot, uint64_t tag) {
+  constexpr uint64_t kMarks = uint64_t(15) << 60;  // what a page's tag says beside the page
+  if ((__atomic_load_n(&slot.tag, __ATOMIC_RELAXED) & ~kMarks) == tag)
+    __atomic_store_n(&slot.tag, 0, __ATOMIC_RELAXED);
 }
 
 void clear_tags(uintptr_t low, uintptr_t high) {
@@ -305,11 +311,10 @@ void clear_tags(uintptr_t low, uintptr_t high) {
   if (last - first >= kCachedLines) return clear_tags();
   for_each_running([=](Thread& thread) {
     LineSlot* slots = thread.slots.load(std::memory_order_acquire);
-    for (uint64_t line = first; line <= last; ++line) {
-      uint64_t* tag = &slots[line % kCachedLines].tag;
-      if (__atomic_load_n(tag, __ATOMIC_RELAXED) == line)
-        __atomic_store_n(tag, 0, __ATOMIC_RELAXED);
-    }
+    for (uint64_t line = first; line <= last; ++line)
+      clear_tag(slots[line % kCachedLines], line);
+    for (uint64_t page = low >> kPageBits; page <= (high - 1) >> kPageBits; ++page)
+      clear_tag(slots[page_slot(page)], page);
   });
 }
 

@@ -26,7 +26,7 @@ inline constexpr uint32_t kPhaseStep = 2;
 
 struct Region;
 
-/// Which line the counters of a slot are of, and where they go.
+/// Which line (or page) the counters of a slot are of, and where they go.
 struct SlotUse {
   uint64_t line;
   Share* share;
@@ -39,7 +39,7 @@ struct Work {
   bool counting;  ///< false: this interval is not sampled
   uint32_t until_sample;
   ShareTable shares;
-  SlotUse slot_uses[kCachedLines];
+  SlotUse slot_uses[kSlots];
   Share* dirty;  ///< touched in this phase
   Slab slab;
   Places places;
@@ -167,6 +167,11 @@ void count_running(int change);
 
 /// All threads look up anew what the pages in [low, high) belong to.
 void forget_shares(uintptr_t low, uintptr_t high);
+inline uint64_t page_slot(uint64_t page) {
+  return kCachedLines + page % kCachedPages;
+}
+/// The slot has this line or page no longer.
+void clear_tag(LineSlot& slot, uint64_t tag);
 /// Sets the tags of all threads to 0, so that each comes to the runtime at its next access.
 void clear_tags();
 /// The same for the lines in [low, high).

@@ -8,7 +8,7 @@
 
 using namespace fathom::numa;
 
-thread_local LineSlot __fathom_numa_lines[kCachedLines];
+thread_local LineSlot __fathom_numa_lines[kSlots];
 
 namespace {
 
