@@ -12,15 +12,15 @@
 namespace fathom::instrument {
 
 using namespace llvm;
-using numa::LineSlot;
+using numa::LineCounter;
+using numa::PageSlot;
 
 namespace {
 
 constexpr uint64_t kLineBytes = 1u << numa::kLineBits;
-constexpr unsigned kSlotBits = 4;
+constexpr unsigned kSlotBits = 6, kCounterBits = 3;
 constexpr uint64_t kMostAtOnce = 1u << 24;  ///< that a slot's counters take up
-static_assert(sizeof(LineSlot) == 1u << kSlotBits && offsetof(LineSlot, tag) == 0);
-static_assert(offsetof(LineSlot, writes) == offsetof(LineSlot, reads) + 4);
+static_assert(sizeof(PageSlot) == 1u << kSlotBits && sizeof(LineCounter) == 1u << kCounterBits);
 
 FunctionCallee declare(Module& module, const char* name, FunctionType* type) {
   FunctionCallee callee = module.getOrInsertFunction(name, type);
@@ -70,10 +70,10 @@ Emitter::Emitter(Module& module) : module_(module) {
     function->addFnAttr(Attribute::Cold);
   strided_ = declare(module, "__fathom_numa_strided",
                      FunctionType::get(nothing, {word_, half_, word_, word_}, false));
-  auto* table = ArrayType::get(byte_, sizeof(LineSlot) * numa::kSlots);
-  lines_ = cast<GlobalVariable>(module.getOrInsertGlobal("__fathom_numa_lines", table, [&] {
+  auto* table = ArrayType::get(byte_, sizeof(PageSlot) * numa::kCachedPages);
+  lines_ = cast<GlobalVariable>(module.getOrInsertGlobal("__fathom_numa_pages", table, [&] {
     return new GlobalVariable(module, table, false, GlobalValue::ExternalLinkage, nullptr,
-                              "__fathom_numa_lines", nullptr, GlobalVariable::InitialExecTLSModel);
+                              "__fathom_numa_pages", nullptr, GlobalVariable::InitialExecTLSModel);
   }));
   likely_ = MDBuilder(context).createBranchWeights(1u << 20, 1);
 }
@@ -134,34 +134,59 @@ void Emitter::call_members(Builder& builder, const Group& group, Value* low) {
   }
 }
 
-Emitter::Slot Emitter::slot_of(Builder& builder, Value* address) {
-  constexpr unsigned kShift = numa::kLineBits - kSlotBits;
-  Value* offset =
-      builder.CreateAnd(builder.CreateLShr(address, kShift), (numa::kCachedLines - 1) << kSlotBits);
-  Slot out{builder.CreateGEP(byte_, lines(), offset), builder.CreateLShr(address, numa::kLineBits),
-           nullptr};
-  LoadInst* tag = builder.CreateLoad(word_, field(builder, out.at, offsetof(LineSlot, tag), word_));
+Value* Emitter::load(Builder& builder, Value* slot, unsigned offset) {
+  return builder.CreateLoad(word_, field(builder, slot, offset, word_));
+}
+
+Emitter::Slot Emitter::slot_of(Builder& builder, Value* address, bool writes) {
+  constexpr unsigned kShift = numa::kPageBits - kSlotBits;
+  Slot out{};
+  out.line = builder.CreateLShr(address, numa::kLineBits);
+  out.at = builder.CreateGEP(byte_, lines(),
+                             builder.CreateAnd(builder.CreateLShr(address, kShift),
+                                               (numa::kCachedPages - 1) << kSlotBits));
+  LoadInst* tag =
+      builder.CreateLoad(word_, field(builder, out.at, offsetof(PageSlot, tag), word_));
   tag->setAtomic(AtomicOrdering::Unordered);
   tag->setAlignment(Align(8));
-  out.hit = builder.CreateICmpEQ(tag, out.line);
+  out.hit = builder.CreateICmpEQ(tag, builder.CreateLShr(address, numa::kPageBits));
+  // What is writable is readable.
+  out.ready = load(builder, out.at,
+                   writes ? offsetof(PageSlot, writable) : offsetof(PageSlot, readable));
+  out.mask = load(builder, out.at, offsetof(PageSlot, mask));
   return out;
+}
+
+/// Whether the line may be counted here.
+Value* Emitter::is_ready(Builder& builder, const Slot& slot, Value* line) {
+  Value* bit = builder.CreateShl(builder.getInt64(1),
+                                 builder.CreateAnd(line, uint64_t(numa::kLinesOfPage) - 1));
+  return builder.CreateICmpNE(builder.CreateAnd(slot.ready, bit), builder.getInt64(0));
+}
+
+/// The counter of a line of the slot's page.
+Value* Emitter::counter_of(Builder& builder, const Slot& slot, Value* line) {
+  Value* counts = builder.CreateIntToPtr(load(builder, slot.at, offsetof(PageSlot, counts)),
+                                         PointerType::get(byte_, 0));
+  Value* index = builder.CreateShl(builder.CreateAnd(line, slot.mask), kCounterBits);
+  return builder.CreateGEP(byte_, counts, index);
 }
 
 /// Adds what `positions` positions of `reads` and `writes` each come to. Never both counters in one
 /// step: a load that spans two young stores has to wait for them.
-void Emitter::add_to_slot(Builder& builder, Value* slot, Value* positions, uint64_t reads,
+void Emitter::add_to_counter(Builder& builder, Value* at, Value* positions, uint64_t reads,
                           uint64_t writes) {
   const auto add = [&](unsigned offset, uint64_t each) {
     if (each == 0) return;
-    Value* counter = field(builder, slot, offset, half_);
+    Value* counter = field(builder, at, offset, half_);
     Value* amount = builder.CreateMul(positions, ConstantInt::get(half_, each));
     builder.CreateStore(builder.CreateAdd(builder.CreateLoad(half_, counter), amount), counter);
   };
-  add(offsetof(LineSlot, reads), reads);
-  add(offsetof(LineSlot, writes), writes);
+  add(offsetof(LineCounter, reads), reads);
+  add(offsetof(LineCounter, writes), writes);
 }
 
-/// Splits before `at`: where the slots have the lines, and where they do not.
+/// Splits before `at`: where the access can be counted here, and where it cannot.
 std::pair<Instruction*, Instruction*> Emitter::branch(Value* hit, Instruction* at) {
   Instruction *fast = nullptr, *slow = nullptr;
   SplitBlockAndInsertIfThenElse(hit, at, &fast, &slow, likely_);
@@ -180,25 +205,29 @@ void Emitter::call_series(Builder& builder, const Series& series) {
   call(series.write_at, true, series.writes);
 }
 
-/// Positions one after the other, which may lie in two lines.
+/// Positions one after the other, which may lie in two lines of a page, or in any of a page whose
+/// lines are counted as one.
 void Emitter::count(const Series& series, Instruction* before) {
   Builder builder(before);
   const auto* constant = dyn_cast<ConstantInt>(series.count);
-  Slot slot = slot_of(builder, series.first);
-  Value *hit = slot.hit, *here = builder.CreateTrunc(series.count, half_), *there = nullptr;
-  Slot next{};
-  if (series.step == 0) {
-    if (!constant)
-      hit = builder.CreateAnd(
-          hit, builder.CreateICmpULE(series.count, builder.getInt64(kMostAtOnce)));
-  } else if (!series.is_in_line) {
+  const Slot slot = slot_of(builder, series.first, series.writes > 0);
+  Value* hit = builder.CreateAnd(slot.hit, is_ready(builder, slot, slot.line));
+  Value *here = builder.CreateTrunc(series.count, half_), *there = nullptr, *end = nullptr;
+  if (!constant)
+    hit = builder.CreateAnd(hit,
+                            builder.CreateICmpULE(series.count, builder.getInt64(kMostAtOnce)));
+  if (series.step != 0 && !series.is_in_line) {
     Value* rounds = builder.CreateSub(series.count, builder.getInt64(1));
-    Value* last = builder.CreateAdd(
-        series.first, builder.CreateMul(rounds, builder.getInt64(series.step)));
-    next = slot_of(builder, last);
-    hit = builder.CreateAnd(hit, next.hit);
+    Value* last =
+        builder.CreateAdd(series.first, builder.CreateMul(rounds, builder.getInt64(series.step)));
+    end = builder.CreateLShr(last, numa::kLineBits);
+    Value* lines = builder.CreateSub(end, slot.line);
+    hit = builder.CreateAnd(
+        hit, builder.CreateICmpULT(builder.CreateXor(series.first, last),
+                                   builder.getInt64(uint64_t(1) << numa::kPageBits)));
+    hit = builder.CreateAnd(hit, is_ready(builder, slot, end));
     if (!constant || constant->getZExtValue() * series.step > kLineBytes)
-      hit = builder.CreateAnd(hit, builder.CreateICmpULE(builder.CreateSub(next.line, slot.line),
+      hit = builder.CreateAnd(hit, builder.CreateICmpULE(builder.CreateAnd(lines, slot.mask),
                                                          builder.getInt64(1)));
     Value* room = builder.CreateXor(
         builder.CreateAnd(builder.CreateTrunc(series.first, half_), kLineBytes - 1),
@@ -212,8 +241,9 @@ void Emitter::count(const Series& series, Instruction* before) {
   }
   const auto [fast, slow] = branch(hit, before);
   Builder on_fast(fast), on_slow(slow);
-  add_to_slot(on_fast, slot.at, here, series.reads, series.writes);
-  if (there) add_to_slot(on_fast, next.at, there, series.reads, series.writes);
+  add_to_counter(on_fast, counter_of(on_fast, slot, slot.line), here, series.reads, series.writes);
+  if (there)
+    add_to_counter(on_fast, counter_of(on_fast, slot, end), there, series.reads, series.writes);
   call_series(on_slow, series);
 }
 
@@ -225,8 +255,9 @@ void Emitter::count(const Group& group) {
   if (!inlined_ || !has_fast_path(group)) return call_members(builder, group, low);
   if (group.spacing != 0) return count(series_of(builder, group, low), group.at);
 
-  const Slot slot = slot_of(builder, low);
-  Value* hit = slot.hit;
+  const uint64_t counts = counts_of(group), reads = uint32_t(counts), writes = counts >> 32;
+  const Slot slot = slot_of(builder, low, writes > 0);
+  Value* hit = builder.CreateAnd(slot.hit, is_ready(builder, slot, slot.line));
   const bool is_one = group.members.back().offset == group.low && group.members[0].size <= kWidest;
   if (!is_one && group.span() > group.alignment)
     hit =
@@ -234,8 +265,7 @@ void Emitter::count(const Group& group) {
                                                      builder.getInt64(kLineBytes - group.span())));
   const auto [fast, slow] = branch(hit, group.at);
   Builder on_fast(fast), on_slow(slow);
-  const uint64_t counts = counts_of(group);
-  add_to_slot(on_fast, slot.at, on_fast.getInt32(1), uint32_t(counts), counts >> 32);
+  add_to_counter(on_fast, counter_of(on_fast, slot, slot.line), on_fast.getInt32(1), reads, writes);
   call_members(on_slow, group, low);
 }
 

@@ -37,8 +37,8 @@ class Emitter {
                     llvm::Value* count, llvm::Value* stride);
   void call_members(Builder& builder, const Group& group, llvm::Value* low);
   struct Slot {
-    llvm::Value *at, *line;
-    llvm::Value* hit;  ///< it has the line
+    llvm::Value *at, *line, *ready, *mask;
+    llvm::Value* hit;  ///< it has the page
   };
   /// Positions `step` bytes apart, each read and written so many times.
   struct Series {
@@ -50,9 +50,12 @@ class Emitter {
     bool is_in_line = false;  ///< it is known to be in one
     const llvm::Instruction *read_at = nullptr, *write_at = nullptr;
   };
-  Slot slot_of(Builder& builder, llvm::Value* address);
-  void add_to_slot(Builder& builder, llvm::Value* slot, llvm::Value* positions, uint64_t reads,
-                   uint64_t writes);
+  llvm::Value* load(Builder& builder, llvm::Value* slot, unsigned offset);
+  Slot slot_of(Builder& builder, llvm::Value* address, bool writes);
+  llvm::Value* is_ready(Builder& builder, const Slot& slot, llvm::Value* line);
+  llvm::Value* counter_of(Builder& builder, const Slot& slot, llvm::Value* line);
+  void add_to_counter(Builder& builder, llvm::Value* at, llvm::Value* positions, uint64_t reads,
+                      uint64_t writes);
   std::pair<llvm::Instruction*, llvm::Instruction*> branch(llvm::Value* hit, llvm::Instruction* at);
   Series series_of(Builder& builder, const Group& group, llvm::Value* low);
   void call_series(Builder& builder, const Series& series);

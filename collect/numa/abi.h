@@ -7,25 +7,31 @@
 namespace fathom::numa {
 
 inline constexpr unsigned kLineBits = 6, kWordBits = 2, kPageBits = 12;
-inline constexpr unsigned kCachedLines = 1024;  ///< of a thread; a power of two
-/// Slots of whole pages follow those of lines: instrumented code need not know of them.
-inline constexpr unsigned kCachedPages = 256;
-inline constexpr unsigned kSlots = kCachedLines + kCachedPages;
+inline constexpr unsigned kLinesOfPage = 1u << (kPageBits - kLineBits);
+inline constexpr unsigned kCachedPages = 512;  ///< of a thread; a power of two
 
-/// What a thread did to one cache line (or page) since the line came into the thread's cache. The slot of an
-/// address is (address >> kLineBits) % kCachedLines.
-///
-/// Fast path, for an access that lies in one line:
-///   slot->tag == address >> kLineBits (relaxed load)?
-///     yes: ++slot->reads or slot->writes
-///     no:  __fathom_numa_access(address, size | flags)
-/// Counters belong to the owning thread alone. Only `tag` may be set to 0 by another thread, so
-/// that the owner comes to the runtime at its next access.
-struct LineSlot {
-  uint64_t tag;  ///< address >> kLineBits; 0: none, or the owner must come to the runtime
+/// Accesses that the fast path has counted and the runtime has not taken yet.
+struct LineCounter {
   uint32_t reads, writes;
 };
-static_assert(sizeof(LineSlot) == 16);
+
+/// Where a thread counts its accesses to a page. The slot of an address is (address >> kPageBits) %
+/// kCachedPages.
+///
+/// Fast path, where line = address >> kLineBits is the one that the access begins in:
+///   slot->tag == address >> kPageBits (relaxed load), and bit line % kLinesOfPage of slot->readable
+///   (or writable) is set?
+///     yes: ++slot->counts[line & slot->mask].reads (or writes)
+///     no:  __fathom_numa_access(address, size | flags)
+/// All of it is the owning thread's alone. Only `tag` may be set to 0 by another thread, so that
+/// the owner comes to the runtime at its next access.
+struct alignas(64) PageSlot {
+  uint64_t tag;  ///< address >> kPageBits; 0: none, or the owner must come to the runtime
+  LineCounter* counts;
+  uint64_t mask;                ///< kLinesOfPage - 1, or 0: the page's lines are counted as one
+  uint64_t readable, writable;  ///< a bit for each line
+};
+static_assert(sizeof(PageSlot) == 64);
 
 /// flags of __fathom_numa_access, above the size in bytes
 inline constexpr uint32_t kSizeMask = 0x00ffffff;
@@ -38,7 +44,7 @@ inline constexpr uint32_t kIsSpinning = 1u << 26;  ///< the compiler saw that a 
 extern "C" {
 /// Of this thread; initial-exec TLS of libfathom_numa.so.
 /// (constinit: so that no access asks whether it must be initialized.)
-extern constinit thread_local fathom::numa::LineSlot __fathom_numa_lines[fathom::numa::kSlots]
+extern constinit thread_local fathom::numa::PageSlot __fathom_numa_pages[fathom::numa::kCachedPages]
     __attribute__((tls_model("initial-exec"), visibility("default")));
 /// Any access, of any size and alignment. The caller's return address is the access's place.
 void __fathom_numa_access(uintptr_t address, uint32_t size_and_flags);

@@ -14,12 +14,14 @@ namespace fathom::numa {
 template <uint32_t size, bool is_write>
 __attribute__((always_inline)) inline void touch(const volatile void* pointer) {
   const auto address = reinterpret_cast<uintptr_t>(pointer);
-  constexpr uint64_t kInLine = (1u << kLineBits) - 1;
-  LineSlot& slot = __fathom_numa_lines[(address >> kLineBits) % kCachedLines];
-  if (__builtin_expect(__atomic_load_n(&slot.tag, __ATOMIC_RELAXED) == address >> kLineBits &&
-                           (address & kInLine) + size <= kInLine + 1,
+  const uint64_t line = address >> kLineBits, page = address >> kPageBits;
+  PageSlot& slot = __fathom_numa_pages[page % kCachedPages];
+  const uint64_t ready = is_write ? slot.writable : slot.readable;
+  if (__builtin_expect(__atomic_load_n(&slot.tag, __ATOMIC_RELAXED) == page &&
+                           (ready >> line % kLinesOfPage & 1) != 0,
                        1)) {
-    ++(is_write ? slot.writes : slot.reads);
+    LineCounter& counter = slot.counts[line & slot.mask];
+    ++(is_write ? counter.writes : counter.reads);
     return;
   }
   __fathom_numa_access(address, size | (is_write ? kIsWrite : 0));

@@ -184,26 +184,23 @@ void close_share(Thread& thread, Share& share, uint32_t tag, uint32_t first_open
   call_in(use, heated);
 }
 
-void look_for_hot_lines(Thread& thread) {
-  Work& work = *thread.work;
+void look_for_hot_lines(Thread& thread, Share& share, uint64_t lines) {
+  const LineCount* counts = share.lines.load(std::memory_order_relaxed);
+  if (counts == nullptr) return;
   const uint32_t threshold = options().line_threshold;
-  for (unsigned i = 0; i < kCachedLines; ++i) {
-    Share* share = work.slot_uses[i].share;
-    if (share == nullptr || !share->dirty) continue;
-    LineCount* lines = share->lines.load(std::memory_order_relaxed);
-    if (lines == nullptr) continue;
-    const unsigned line = work.slot_uses[i].line % kLinesOfPage;
-    if (!lines[line].any()) continue;
-    uint64_t heated = 0;
-    {
-      Held held(share->use->page->lock);
-      const SharedLine* shared = shared_line(*share, line, work.slab);
+  uint64_t heated = 0;
+  {
+    Held held(share.use->page->lock);
+    for (; lines != 0; lines &= lines - 1) {
+      const auto line = static_cast<unsigned>(__builtin_ctzll(lines));
+      if (!counts[line].any()) continue;
+      const SharedLine* shared = shared_line(share, line, thread.work->slab);
       if (shared != nullptr &&
-          (lines[line].write_count() >= threshold || shared->contended >= threshold))
-        heated = heat(*share->page_lines, line);
+          (counts[line].write_count() >= threshold || shared->contended >= threshold))
+        heated |= heat(*share.page_lines, line);
     }
-    call_in(*share->use, heated);
   }
+  call_in(*share.use, heated);
 }
 
 }  // namespace fathom::numa

@@ -19,6 +19,7 @@
 #include "numa/pages.h"
 #include "numa/phases.h"
 #include "numa/recorder.h"
+#include "numa/slots.h"
 #include "numa/snapshot.h"
 #include "numa/thread.h"
 
@@ -213,7 +214,7 @@ void Collector::flush(double seconds) {
   const Inside inside;
   if (Thread* thread = this_thread.thread; thread != nullptr && this_thread.depth == 1) {
     const Working working(*thread);
-    flush_slots(*thread, __fathom_numa_lines);
+    flush_slots(*thread, __fathom_numa_pages);
   }
   ask(flush_wanted_, flush_done_, seconds);
 }

@@ -20,7 +20,6 @@ namespace fathom::numa {
 
 inline constexpr uint32_t kNobody = 0xffffffffu;
 inline constexpr uint16_t kShared = 0xffff;
-inline constexpr unsigned kLinesOfPage = 1u << (kPageBits - kLineBits);
 inline constexpr unsigned kGranuleBits = 4;  ///< small objects are told apart by 16 bytes
 inline constexpr unsigned kGranules = 1u << (kPageBits - kGranuleBits);
 

@@ -5,6 +5,7 @@
 #include "numa/lines.h"
 #include "numa/objects.h"
 #include "numa/options.h"
+#include "numa/slots.h"
 #include "numa/state.h"
 
 namespace fathom::numa {
@@ -214,40 +215,44 @@ void count_into(Thread& thread, Share& share, uint64_t line, uint64_t reads, uin
   if (writes > 0) add_saturating(count.writes, writes);
 }
 
-void count_words(Thread& thread, Share& share, uint64_t line, uint32_t words, bool is_write) {
-  count_into(thread, share, line, is_write ? 0 : 1, is_write ? 1 : 0);
+namespace {
+
+/// The counts by words of a line; null if memory is short.
+WordCounts* word_counts(Thread& thread, Share& share, uint64_t line) {
   auto* tables = share.words.load(std::memory_order_relaxed);
   if (tables == nullptr) {
     tables = thread.work->slab.make_array<std::atomic<WordCounts*>>(kLinesOfPage);
-    if (tables == nullptr) return;
+    if (tables == nullptr) return nullptr;
     share.words.store(tables, std::memory_order_release);
   }
   auto& place = tables[line % kLinesOfPage];
   WordCounts* counts = place.load(std::memory_order_relaxed);
-  if (counts == nullptr) {
-    counts = thread.work->slab.make<WordCounts>();
-    if (counts == nullptr) return;
-    place.store(counts, std::memory_order_release);
-  }
-  auto* by_word = is_write ? counts->writes : counts->reads;
-  for (; words != 0; words &= words - 1) {
-    auto& count = by_word[__builtin_ctz(words)];
-    const uint32_t now = count.load(std::memory_order_relaxed);
-    if (now != 0xffffffff) count.store(now + 1, std::memory_order_relaxed);
-  }
+  if (counts != nullptr) return counts;
+  counts = thread.work->slab.make<WordCounts>();
+  if (counts != nullptr) place.store(counts, std::memory_order_release);
+  return counts;
 }
 
-void flush_slots(Thread& thread, LineSlot* slots) {
-  Work& work = *thread.work;
-  for (unsigned i = 0; i < kSlots; ++i) {
-    LineSlot& slot = slots[i];
-    if ((slot.reads | slot.writes) == 0) continue;
-    const SlotUse& use = work.slot_uses[i];
-    if (work.counting && use.share != nullptr && i >= kCachedLines)
-      count_in_page(thread, *use.share, slot.reads, slot.writes);
-    else if (work.counting && use.share != nullptr)
-      count_into(thread, *use.share, use.line, slot.reads, slot.writes);
-    slot.reads = slot.writes = 0;
+uint32_t words_of(uintptr_t address, uint32_t size) {
+  const unsigned begin = address & ((1u << kLineBits) - 1);
+  const unsigned end = std::min(begin + std::max(size, 1u), 1u << kLineBits) - 1;
+  const uint32_t up_to = (2u << (end >> kWordBits)) - 1, below = (1u << (begin >> kWordBits)) - 1;
+  return (up_to & ~below) & 0xffff;
+}
+
+}  // namespace
+
+void count_words(Thread& thread, Share& share, uintptr_t address, uint32_t size, bool is_write,
+                 uint64_t times, int64_t stride) {
+  const uint64_t line = address >> kLineBits;
+  count_into(thread, share, line, is_write ? 0 : times, is_write ? times : 0);
+  WordCounts* counts = word_counts(thread, share, line);
+  if (counts == nullptr) return;
+  auto* by_word = is_write ? counts->writes : counts->reads;
+  const uint64_t rounds = stride == 0 ? 1 : times, each = stride == 0 ? times : 1;
+  for (uint64_t i = 0; i < rounds; ++i) {
+    uint32_t words = words_of(address + i * static_cast<uint64_t>(stride), size);
+    for (; words != 0; words &= words - 1) add_saturating(by_word[__builtin_ctz(words)], each);
   }
 }
 
@@ -299,11 +304,9 @@ void mark_granules(uintptr_t low, uintptr_t high, uint32_t object) {
   if (changes_meaning) {
     forget_shares(low, high);
     clear_tags(low, high);
-  } else if (const Thread* thread = this_thread.thread; thread != nullptr) {
+  } else if (this_thread.thread != nullptr) {
     // Of a block that was freed and is used again, only this thread is likely to know the lines.
-    for (uint64_t line = low >> kLineBits; line <= (high - 1) >> kLineBits; ++line)
-      clear_tag(__fathom_numa_lines[line % kCachedLines], line);
-    clear_tag(__fathom_numa_lines[page_slot(low >> kPageBits)], low >> kPageBits);
+    forget_lines(low, high);
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// From the counts in a thread's slots to what is known of pages and lines.
+// What threads did in pages, and to lines.
 
 #include <cstdint>
 
@@ -36,8 +36,9 @@ inline Share* share_for(Thread& thread, uintptr_t address) {
 void count_into(Thread& thread, Share& share, uint64_t line, uint64_t reads, uint64_t writes);
 /// The same, where lines are of no interest.
 void count_in_page(Thread& thread, Share& share, uint64_t reads, uint64_t writes);
-/// By words, for an access to a line that is tracked by them.
-void count_words(Thread& thread, Share& share, uint64_t line, uint32_t words, bool is_write);
+/// `times` accesses to a line that is tracked by words, `stride` bytes apart.
+void count_words(Thread& thread, Share& share, uintptr_t address, uint32_t size, bool is_write,
+                 uint64_t times, int64_t stride);
 
 void track_by_lines(Thread& thread, Share& share);
 
@@ -54,12 +55,10 @@ inline bool is_hot(const Share& share, uint64_t line) {
          (share.page_lines->hot.load(std::memory_order_relaxed) >> (line % kLinesOfPage) & 1) != 0;
 }
 
-/// Moves the counts of a thread's slots to its shares.
-void flush_slots(Thread& thread, LineSlot* slots);
 /// Ends the phase `tag` of a share.
 void close_share(Thread& thread, Share& share, uint32_t tag, uint32_t first_open);
-/// Finds the lines in the thread's slots that are worth tracking by words.
-void look_for_hot_lines(Thread& thread);
+/// Of these lines of a share, those that are worth it are tracked by words from now on.
+void look_for_hot_lines(Thread& thread, Share& share, uint64_t lines);
 
 /// The pages in [low, high) belong to something else from now on; `forget_first`: and have no first
 /// thread.

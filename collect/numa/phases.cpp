@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "numa/pages.h"
+#include "numa/slots.h"
 #include "numa/state.h"
 
 namespace fathom::numa {
@@ -18,7 +19,7 @@ void raise(std::atomic<uint32_t>& value, uint32_t least) {
 
 void hand_in_phase(Thread& thread, uint32_t tag) {
   Work& work = *thread.work;
-  if (LineSlot* slots = thread.slots.load(std::memory_order_acquire)) flush_slots(thread, slots);
+  if (PageSlot* slots = thread.slots.load(std::memory_order_acquire)) flush_slots(thread, slots);
   const uint32_t first_open = work.dirty == nullptr ? 0 : first_open_phase();
   while (Share* share = work.dirty) {
     work.dirty = share->next_dirty;

@@ -29,16 +29,21 @@ uint64_t load(uintptr_t address, uint32_t size) {
 }
 
 /// Everything that the fast path has counted and nobody has taken yet.
-uint64_t sum_of_counts(const LineSlot* slots) {
+uint64_t sum_of_counts(const PageSlot* slots) {
   uint64_t sum = 0;
-  for (unsigned i = 0; i < kSlots; ++i) sum += uint64_t(slots[i].reads) + slots[i].writes;
+  for (unsigned i = 0; i < kCachedPages; ++i) {
+    const PageSlot& slot = slots[i];
+    if (slot.readable == 0) continue;
+    for (uint64_t line = 0; line <= slot.mask; ++line)
+      sum += uint64_t(slot.counts[line].reads) + slot.counts[line].writes;
+  }
   return sum;
 }
 
 }  // namespace
 
 bool SpinWatch::is_spinning(uintptr_t address, uint32_t size, uintptr_t place,
-                            const LineSlot* slots) {
+                            const PageSlot* slots) {
   if (size == 0 || size > 8 || (size & (size - 1)) != 0) return false;
   const uint64_t value = load(address, size);
   const bool same = address == address_ && value == value_;
@@ -68,7 +73,7 @@ bool SpinWatch::is_spinning(uintptr_t address, uint32_t size, uintptr_t place,
   return spins;
 }
 
-void SpinWatch::take_count(const LineSlot* slots) {
+void SpinWatch::take_count(const PageSlot* slots) {
   counted_ = sum_of_counts(slots);
   has_counted_ = true;
   wants_count_ = false;

@@ -11,9 +11,9 @@ namespace fathom::numa {
 class SpinWatch {
  public:
   /// An atomic or volatile read of at most eight bytes.
-  bool is_spinning(uintptr_t address, uint32_t size, uintptr_t place, const LineSlot* slots);
+  bool is_spinning(uintptr_t address, uint32_t size, uintptr_t place, const PageSlot* slots);
   /// The access has been counted: what the slots hold now is where the next read begins.
-  void counted(const LineSlot* slots) {
+  void counted(const PageSlot* slots) {
     if (wants_count_) take_count(slots);
   }
   /// Any other access that came to the runtime.
@@ -23,7 +23,7 @@ class SpinWatch {
   }
 
  private:
-  void take_count(const LineSlot* slots);
+  void take_count(const PageSlot* slots);
 
   uintptr_t address_ = 0;
   uint64_t value_ = 0;

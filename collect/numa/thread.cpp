@@ -9,9 +9,8 @@
 #include "numa/objects.h"
 #include "numa/pages.h"
 #include "numa/phases.h"
+#include "numa/slots.h"
 #include "numa/state.h"
-
-constinit thread_local fathom::numa::LineSlot __fathom_numa_lines[fathom::numa::kSlots]{};
 
 namespace fathom::numa {
 
@@ -61,12 +60,20 @@ Work* take_work() {
     return work;
   }
   void* memory = registry_slab.take(sizeof(Work));
-  return memory == nullptr ? nullptr : new (memory) Work{};
+  void* slots = map_memory(sizeof(SlotTable));
+  if (memory == nullptr || slots == nullptr) return nullptr;
+  auto* work = new (memory) Work{};
+  work->slots = static_cast<SlotTable*>(slots);
+  return work;
 }
 
 void give_back(Work* work) {
   work->shares.clear();
-  std::fill(std::begin(work->slot_uses), std::end(work->slot_uses), SlotUse{});
+  for (unsigned i = 0; i < kCachedPages; ++i) {
+    if (work->slots->uses[i].share == nullptr) continue;  // nothing is recorded any longer
+    work->slots->uses[i] = {};
+    std::fill(std::begin(work->slots->counts[i]), std::end(work->slots->counts[i]), LineCounter{});
+  }
   work->dirty = nullptr;
   work->spin = {};
   delete work->unwinder;
@@ -178,10 +185,10 @@ void adopt_thread(Thread& thread) {
   thread.end_ns.store(0, std::memory_order_release);
   thread.parallel_start = parallel_ns();
   count_running(1);
-  std::fill(std::begin(__fathom_numa_lines), std::end(__fathom_numa_lines), LineSlot{});
+  std::fill(std::begin(__fathom_numa_pages), std::end(__fathom_numa_pages), PageSlot{});
   thread.work->epoch = 0;  // looks around at its first access
   thread.work->counting = true;
-  thread.slots.store(__fathom_numa_lines, std::memory_order_release);
+  thread.slots.store(__fathom_numa_pages, std::memory_order_release);
   pthread_once(&end_key_once, [] { pthread_key_create(&end_key, on_thread_end); });
   pthread_setspecific(end_key, reinterpret_cast<void*>(kRounds));
   this_thread.thread = &thread;
@@ -287,8 +294,8 @@ uint32_t first_open_phase() {
 
 void clear_tags() {
   for_each_running([](Thread& thread) {
-    LineSlot* slots = thread.slots.load(std::memory_order_acquire);
-    for (unsigned i = 0; i < kSlots; ++i)
+    PageSlot* slots = thread.slots.load(std::memory_order_acquire);
+    for (unsigned i = 0; i < kCachedPages; ++i)
       __atomic_store_n(&slots[i].tag, 0, __ATOMIC_RELAXED);
   });
 }
@@ -297,24 +304,19 @@ void forget_shares(uintptr_t low, uintptr_t high) {
   for_each_running([=](Thread& thread) { thread.work->shares.erase(low, high); });
 }
 
-void clear_tag(LineSlot& slot, uint64_t tag) {
-  constexpr uint64_t kMarks = uint64_t(15) << 60;  // what a page's tag says beside the page
-  if ((__atomic_load_n(&slot.tag, __ATOMIC_RELAXED) & ~kMarks) == tag)
-    __atomic_store_n(&slot.tag, 0, __ATOMIC_RELAXED);
-}
-
 void clear_tags(uintptr_t low, uintptr_t high) {
   // At the end all tags are cleared already, and the collector holds the lock of the thread whose
   // counts it hands in.
   if (!is_recording()) return;
-  const uint64_t first = low >> kLineBits, last = (high - 1) >> kLineBits;
-  if (last - first >= kCachedLines) return clear_tags();
+  const uint64_t first = low >> kPageBits, last = (high - 1) >> kPageBits;
+  if (last - first >= kCachedPages) return clear_tags();
   for_each_running([=](Thread& thread) {
-    LineSlot* slots = thread.slots.load(std::memory_order_acquire);
-    for (uint64_t line = first; line <= last; ++line)
-      clear_tag(slots[line % kCachedLines], line);
-    for (uint64_t page = low >> kPageBits; page <= (high - 1) >> kPageBits; ++page)
-      clear_tag(slots[page_slot(page)], page);
+    PageSlot* slots = thread.slots.load(std::memory_order_acquire);
+    for (uint64_t page = first; page <= last; ++page) {
+      uint64_t* tag = &slots[page % kCachedPages].tag;
+      if (__atomic_load_n(tag, __ATOMIC_RELAXED) == page)
+        __atomic_store_n(tag, 0, __ATOMIC_RELAXED);
+    }
   });
 }
 

@@ -25,12 +25,7 @@ inline constexpr uint32_t kMaxThreads = 0xfffe;
 inline constexpr uint32_t kPhaseStep = 2;
 
 struct Region;
-
-/// Which line (or page) the counters of a slot are of, and where they go.
-struct SlotUse {
-  uint64_t line;
-  Share* share;
-};
+struct SlotTable;
 
 /// What a thread needs while it runs; the next thread gets it.
 struct Work {
@@ -39,7 +34,7 @@ struct Work {
   bool counting;  ///< false: this interval is not sampled
   uint32_t until_sample;
   ShareTable shares;
-  SlotUse slot_uses[kSlots];
+  SlotTable* slots;
   Share* dirty;  ///< touched in this phase
   Slab slab;
   Places places;
@@ -75,7 +70,7 @@ struct Thread {
   bool in_parallel;              ///< others run as well, as far as the program's logic goes
   std::atomic<uint32_t> busy;    ///< it changes what is counted
   SpinLock slots_lock;           ///< while another thread reads or clears the slots
-  std::atomic<LineSlot*> slots;  ///< null: it has ended
+  std::atomic<PageSlot*> slots;  ///< null: it has ended
   Work* work;
   std::atomic<pthread_t> handle;
   std::atomic<bool> joinable;
@@ -167,14 +162,9 @@ void count_running(int change);
 
 /// All threads look up anew what the pages in [low, high) belong to.
 void forget_shares(uintptr_t low, uintptr_t high);
-inline uint64_t page_slot(uint64_t page) {
-  return kCachedLines + page % kCachedPages;
-}
-/// The slot has this line or page no longer.
-void clear_tag(LineSlot& slot, uint64_t tag);
 /// Sets the tags of all threads to 0, so that each comes to the runtime at its next access.
 void clear_tags();
-/// The same for the lines in [low, high).
+/// The same for the pages that overlap [low, high).
 void clear_tags(uintptr_t low, uintptr_t high);
 
 }  // namespace fathom::numa

@@ -1,6 +1,6 @@
 #include "numa/waits.h"
 
-#include "numa/pages.h"
+#include "numa/slots.h"
 
 namespace fathom::numa {
 
@@ -8,7 +8,7 @@ void begin_wait(Counter Thread::*waits) {
   const Hook hook;
   if (!hook) return;
   ((*hook).*waits).add(1);
-  flush_slots(*hook, __fathom_numa_lines);
+  flush_slots(*hook, __fathom_numa_pages);
 }
 
 void end_wait(uint64_t since_ns) {

@@ -8,7 +8,7 @@
 
 using namespace fathom::numa;
 
-thread_local LineSlot __fathom_numa_lines[kSlots];
+thread_local PageSlot __fathom_numa_pages[kCachedPages];
 
 namespace {
 
@@ -30,34 +30,38 @@ Totals& totals_of(uint64_t line) {
   }
 }
 
-uint64_t g_slot_lines[kCachedLines];  // which lines the counters are of; the programs have one thread
+LineCounter g_counts[kCachedPages][kLinesOfPage];
+uint64_t g_slot_pages[kCachedPages];  // which pages the counters are of; programs have one thread
 
 void hand_in(size_t at) {
-  LineSlot& slot = __fathom_numa_lines[at];
-  if (g_slot_lines[at] != 0) {
-    Totals& totals = totals_of(g_slot_lines[at]);
-    totals.reads += slot.reads;
-    totals.writes += slot.writes;
+  for (uint64_t line = 0; line < kLinesOfPage; ++line) {
+    LineCounter& counter = g_counts[at][line];
+    if (counter.reads + counter.writes == 0) continue;
+    Totals& totals = totals_of(g_slot_pages[at] * kLinesOfPage + line);
+    totals.reads += counter.reads;
+    totals.writes += counter.writes;
+    counter = {};
   }
-  slot = {};
-  g_slot_lines[at] = 0;
+  __fathom_numa_pages[at].tag = 0;
 }
 
 /// As the runtime does: an access across two lines is one of the first.
 void count(uintptr_t address, uint32_t flags) {
-  const uint64_t line = address >> kLineBits;
+  const uint64_t line = address >> kLineBits, page = address >> kPageBits;
   if (flags & kIsSpinning) {
     ++totals_of(line).spins;
     return;
   }
-  const size_t at = line % kCachedLines;
-  if (g_slot_lines[at] != line) hand_in(at);
-  g_slot_lines[at] = __fathom_numa_lines[at].tag = line;
-  ++(flags & kIsWrite ? __fathom_numa_lines[at].writes : __fathom_numa_lines[at].reads);
+  const size_t at = page % kCachedPages;
+  if (g_slot_pages[at] != page) hand_in(at);
+  g_slot_pages[at] = page;
+  __fathom_numa_pages[at] = {page, g_counts[at], kLinesOfPage - 1, ~uint64_t(0), ~uint64_t(0)};
+  LineCounter& counter = g_counts[at][line % kLinesOfPage];
+  ++(flags & kIsWrite ? counter.writes : counter.reads);
 }
 
 void hand_in_all() {
-  for (size_t at = 0; at < kCachedLines; ++at) hand_in(at);
+  for (size_t at = 0; at < kCachedPages; ++at) hand_in(at);
 }
 
 }  // namespace

@@ -1,0 +1,125 @@
+#include "numa/slots.h"
+
+#include "numa/pages.h"
+
+constinit thread_local fathom::numa::PageSlot __fathom_numa_pages[fathom::numa::kCachedPages]{};
+
+namespace fathom::numa {
+namespace {
+
+bool has_lines(const Share& share) {
+  return share.lines.load(std::memory_order_relaxed) != nullptr;
+}
+
+/// Which lines the fast path may count reads of.
+uint64_t countable(const Share& share) {
+  return has_lines(share) ? ~share.page_lines->hot.load(std::memory_order_relaxed) : ~uint64_t(0);
+}
+
+/// The counts of one line go to another share than before.
+void change_line_share(Thread& thread, uint64_t line, Share*& from, Share& to,
+                       LineCounter& counter) {
+  if (from == &to) return;
+  if (from != nullptr && (counter.reads | counter.writes) != 0 && thread.work->counting)
+    count_into(thread, *from, line, counter.reads, counter.writes);
+  counter = {};
+  from = &to;
+}
+
+uint64_t take_lines(Thread& thread, SlotTable& table, unsigned index) {
+  const SlotUse& use = table.uses[index];
+  uint64_t found = 0;
+  for (unsigned line = 0; line < kLinesOfPage; ++line) {
+    LineCounter& counter = table.counts[index][line];
+    if ((counter.reads | counter.writes) == 0) continue;
+    found |= bit_of(line);
+    Share* share = use.by_line ? table.line_shares[index][line] : use.share;
+    if (thread.work->counting) count_into(thread, *share, line, counter.reads, counter.writes);
+    counter = {};
+  }
+  return found;
+}
+
+}  // namespace
+
+LineCounter& take_up(Thread& thread, uintptr_t address, Share& share) {
+  SlotTable& table = *thread.work->slots;
+  const uint64_t page = address >> kPageBits, line = address >> kLineBits;
+  const auto index = static_cast<unsigned>(page % kCachedPages);
+  PageSlot& slot = __fathom_numa_pages[index];
+  SlotUse& use = table.uses[index];
+  const bool by_line = share.granules != nullptr;
+  const uint64_t mask = by_line || has_lines(share) ? kLinesOfPage - 1 : 0;
+  const bool fits = use.share != nullptr && use.page == page && use.by_line == by_line &&
+                    slot.mask == mask && (by_line || use.share == &share);
+  if (!fits) {
+    empty_slot(thread, __fathom_numa_pages, index);
+    use = {page, &share, by_line};
+    slot.counts = table.counts[index];
+    slot.mask = mask;
+  } else if (__atomic_load_n(&slot.tag, __ATOMIC_RELAXED) != page) {
+    slot.readable = slot.writable = 0;
+  }
+  if (by_line)
+    change_line_share(thread, line, table.line_shares[index][line % kLinesOfPage], share,
+                      slot.counts[line % kLinesOfPage]);
+  const uint64_t lines = (by_line ? bit_of(line) : ~uint64_t(0)) & countable(share);
+  slot.readable |= lines;
+  if (has_lines(share) || !share.several.load(std::memory_order_relaxed)) slot.writable |= lines;
+  __atomic_store_n(&slot.tag, page, __ATOMIC_RELAXED);
+  return slot.counts[line & mask];
+}
+
+uint64_t empty_slot(Thread& thread, PageSlot* slots, unsigned index) {
+  SlotTable& table = *thread.work->slots;
+  SlotUse& use = table.uses[index];
+  if (use.share == nullptr) return 0;
+  PageSlot& slot = slots[index];
+  __atomic_store_n(&slot.tag, 0, __ATOMIC_RELAXED);
+  slot.readable = slot.writable = 0;
+  uint64_t found = 0;
+  if (slot.mask != 0) {
+    found = take_lines(thread, table, index);
+  } else {
+    LineCounter& counter = slot.counts[0];
+    if ((counter.reads | counter.writes) != 0 && thread.work->counting)
+      count_in_page(thread, *use.share, counter.reads, counter.writes);
+    counter = {};
+  }
+  if (use.by_line)
+    for (Share*& share : table.line_shares[index]) share = nullptr;
+  use.share = nullptr;
+  return found;
+}
+
+void flush_slots(Thread& thread, PageSlot* slots) {
+  for (unsigned i = 0; i < kCachedPages; ++i) empty_slot(thread, slots, i);
+}
+
+void look_around_slots(Thread& thread) {
+  SlotTable& table = *thread.work->slots;
+  for (unsigned i = 0; i < kCachedPages; ++i) {
+    const SlotUse use = table.uses[i];
+    if (use.share == nullptr) continue;
+    if (!use.by_line) {
+      if (const uint64_t lines = empty_slot(thread, __fathom_numa_pages, i); lines != 0)
+        look_for_hot_lines(thread, *use.share, lines);
+      continue;
+    }
+    Share* shares[kLinesOfPage];
+    for (unsigned line = 0; line < kLinesOfPage; ++line) shares[line] = table.line_shares[i][line];
+    for (uint64_t left = empty_slot(thread, __fathom_numa_pages, i); left != 0; left &= left - 1)
+      look_for_hot_lines(thread, *shares[__builtin_ctzll(left)], left & -left);
+  }
+}
+
+void forget_lines(uintptr_t low, uintptr_t high) {
+  PageSlot& slot = slot_of(low);
+  if (__atomic_load_n(&slot.tag, __ATOMIC_RELAXED) != low >> kPageBits) return;
+  for (uint64_t line = low >> kLineBits; line <= (high - 1) >> kLineBits; ++line) {
+    slot.readable &= ~bit_of(line);
+    slot.writable &= ~bit_of(line);
+  }
+}
+
+}  // namespace fathom::numa

@@ -1,0 +1,49 @@
+#pragma once
+// The slots of a thread's table (abi.h), and from their counts to what is known of pages and lines.
+
+#include <cstdint>
+
+#include "numa/page.h"
+#include "numa/thread.h"
+
+namespace fathom::numa {
+
+/// What a slot is of, and where its counts go.
+struct SlotUse {
+  uint64_t page;
+  Share* share;  ///< null: of nothing
+  bool by_line;  ///< each line has its own share: small objects lie in the page
+};
+
+/// A thread's slots beside what the fast path needs of them.
+struct SlotTable {
+  SlotUse uses[kCachedPages];
+  LineCounter counts[kCachedPages][kLinesOfPage];
+  Share* line_shares[kCachedPages][kLinesOfPage];  ///< of slots by line
+};
+
+inline PageSlot& slot_of(uintptr_t address) {
+  return __fathom_numa_pages[address >> kPageBits & (kCachedPages - 1)];
+}
+inline uint64_t bit_of(uint64_t line) {
+  return uint64_t(1) << line % kLinesOfPage;
+}
+
+/// The counter of a line whose accesses go to `share`. The fast path finds it from now on, as far as
+/// it may: it leaves out lines that are tracked by words, and writes to a page whose lines are of
+/// interest from the first write on.
+LineCounter& take_up(Thread& thread, uintptr_t address, Share& share);
+
+/// Moves a slot's counts to its shares; the slot is of nothing then. Returns which lines it had
+/// counts of.
+uint64_t empty_slot(Thread& thread, PageSlot* slots, unsigned index);
+/// All slots.
+void flush_slots(Thread& thread, PageSlot* slots);
+/// All slots of the calling thread; lines that are worth it are tracked by words from now on.
+void look_around_slots(Thread& thread);
+
+/// The calling thread comes to the runtime with its next access to the lines in [low, high), which
+/// lie in one page.
+void forget_lines(uintptr_t low, uintptr_t high);
+
+}  // namespace fathom::numa
