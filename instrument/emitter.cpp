@@ -159,9 +159,8 @@ Emitter::Slot Emitter::slot_of(Builder& builder, Value* address, bool writes) {
 
 /// Whether the line may be counted here.
 Value* Emitter::is_ready(Builder& builder, const Slot& slot, Value* line) {
-  Value* bit = builder.CreateShl(builder.getInt64(1),
-                                 builder.CreateAnd(line, uint64_t(numa::kLinesOfPage) - 1));
-  return builder.CreateICmpNE(builder.CreateAnd(slot.ready, bit), builder.getInt64(0));
+  Value* number = builder.CreateAnd(line, uint64_t(numa::kLinesOfPage) - 1);
+  return builder.CreateTrunc(builder.CreateLShr(slot.ready, number), builder.getInt1Ty());
 }
 
 /// The counter of a line of the slot's page.

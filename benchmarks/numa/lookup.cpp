@@ -4,8 +4,8 @@
 
 namespace {
 
-constexpr int kNuclides = 40, kRows = 2000, kMaterials = 8;
-constexpr long kGrid = 1L * kNuclides * kRows, kLookups = 600000;
+constexpr int kNuclides = 60, kRows = 5000, kMaterials = 8;
+constexpr long kGrid = 1L * kNuclides * kRows, kLookups = 400000;
 
 struct Row {
   double energy, total, elastic, absorbed, fission, nu;

@@ -8,7 +8,7 @@ namespace fathom::numa {
 
 inline constexpr unsigned kLineBits = 6, kWordBits = 2, kPageBits = 12;
 inline constexpr unsigned kLinesOfPage = 1u << (kPageBits - kLineBits);
-inline constexpr unsigned kCachedPages = 512;  ///< of a thread; a power of two
+inline constexpr unsigned kCachedPages = 2048;  ///< of a thread; a power of two
 
 /// Accesses that the fast path has counted and the runtime has not taken yet.
 struct LineCounter {

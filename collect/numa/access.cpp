@@ -23,6 +23,8 @@ constexpr uint8_t kProbation = 16;
 constexpr uint64_t kMostAtOnce = 1u << 24;  ///< that a slot's counters take up
 constexpr uint32_t kSamplePeriod = 31;  ///< lines for each sample of places
 
+constexpr uint32_t kLinesOfASlot = 8;  ///< a page that comes into the table is worth so many
+
 /// Whether this millisecond is one that counts.
 bool is_sampled() {
   const uint32_t sampling = options().sampling;
@@ -82,7 +84,7 @@ void count_in_line(Thread& thread, const Run& run, uintptr_t place) {
                             share->probation < kProbation &&
                             share->lines.load(std::memory_order_relaxed) == nullptr;
   sample_place(work, *share, place, run.is_write,
-               on_probation || share->granules != nullptr ? 1 : kSamplePeriod);
+               on_probation || share->granules != nullptr ? 1 : kLinesOfASlot);
   if (!on_probation && run.count <= kMostAtOnce)
     return add(take_up(thread, run.address, *share), run.is_write, run.count);
   if (on_probation) ++share->probation;

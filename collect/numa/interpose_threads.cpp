@@ -22,7 +22,7 @@ FATHOM_REAL(pthread_timedjoin_np);
 FATHOM_REAL(pthread_clockjoin_np);
 
 /// What the tables of the runtime and its calls need of a thread's stack.
-constexpr size_t kStackNeeded = 64u << 10, kSmallStack = 1u << 20;
+constexpr size_t kStackNeeded = 192u << 10, kSmallStack = 1u << 20;
 
 struct Start {
   void* (*routine)(void*);

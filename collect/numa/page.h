@@ -71,6 +71,7 @@ struct LineCount {
 
 struct WordCounts {
   std::atomic<uint32_t> reads[16], writes[16];  ///< saturating
+  uint32_t accesses;
 };
 
 /// The first cache line has what each access needs.
@@ -82,6 +83,7 @@ struct alignas(64) Share {
   uint16_t thread;
   uint32_t phase;             ///< that lines and the present counts are of
   uint64_t touched;           ///< bit i: line i has counts
+  uint64_t learned;           ///< bit i: enough is known of which words of line i it accesses
   bool dirty;                 ///< touched in this phase
   std::atomic<bool> local;    ///< the thread is the page's first
   std::atomic<bool> several;  ///< as the page's, or likely to become so

@@ -215,7 +215,29 @@ void count_into(Thread& thread, Share& share, uint64_t line, uint64_t reads, uin
   if (writes > 0) add_saturating(count.writes, writes);
 }
 
+uint64_t count_lines(Thread& thread, Share& share, LineCounter* counters) {
+  LineCount* lines = share.lines.load(std::memory_order_relaxed);
+  if (!share.dirty) begin_phase(thread, share);
+  uint64_t found = 0, reads = 0, writes = 0;
+  for (unsigned line = 0; line < kLinesOfPage; ++line) {
+    LineCounter& counter = counters[line];
+    if ((counter.reads | counter.writes) == 0) continue;
+    found |= uint64_t(1) << line;
+    reads += counter.reads;
+    writes += counter.writes;
+    if (counter.reads > 0) add_saturating(lines[line].reads, counter.reads);
+    if (counter.writes > 0) add_saturating(lines[line].writes, counter.writes);
+    counter = {};
+  }
+  share.touched |= found;
+  count_in_page(thread, share, reads, writes);
+  return found;
+}
+
 namespace {
+
+/// Of a line by a thread: then it is known which words it uses, and its accesses are quick again.
+constexpr uint32_t kEnoughByWords = 20000;
 
 /// The counts by words of a line; null if memory is short.
 WordCounts* word_counts(Thread& thread, Share& share, uint64_t line) {
@@ -249,6 +271,9 @@ void count_words(Thread& thread, Share& share, uintptr_t address, uint32_t size,
   WordCounts* counts = word_counts(thread, share, line);
   if (counts == nullptr) return;
   auto* by_word = is_write ? counts->writes : counts->reads;
+  counts->accesses += static_cast<uint32_t>(std::min<uint64_t>(times, kEnoughByWords));
+  if (counts->accesses >= kEnoughByWords && options().line_threshold > 0)
+    share.learned |= uint64_t(1) << line % kLinesOfPage;
   const uint64_t rounds = stride == 0 ? 1 : times, each = stride == 0 ? times : 1;
   for (uint64_t i = 0; i < rounds; ++i) {
     uint32_t words = words_of(address + i * static_cast<uint64_t>(stride), size);

@@ -34,7 +34,9 @@ inline Share* share_for(Thread& thread, uintptr_t address) {
 
 /// Adds to a share's counts. The share's present phase begins if this is the first time in it.
 void count_into(Thread& thread, Share& share, uint64_t line, uint64_t reads, uint64_t writes);
-/// The same, where lines are of no interest.
+/// Takes the counters of a page's lines. Returns which lines had any.
+uint64_t count_lines(Thread& thread, Share& share, LineCounter* counters);
+/// Where lines are of no interest.
 void count_in_page(Thread& thread, Share& share, uint64_t reads, uint64_t writes);
 /// `times` accesses to a line that is tracked by words, `stride` bytes apart.
 void count_words(Thread& thread, Share& share, uintptr_t address, uint32_t size, bool is_write,
@@ -50,9 +52,13 @@ inline void consider_lines(Thread& thread, Share& share, bool is_write) {
     track_by_lines(thread, share);
 }
 
+/// Lines that this share counts by words, if it has lines.
+inline uint64_t hot_lines(const Share& share) {
+  return share.page_lines->hot.load(std::memory_order_relaxed) & ~share.learned;
+}
 inline bool is_hot(const Share& share, uint64_t line) {
   return share.lines.load(std::memory_order_relaxed) != nullptr &&
-         (share.page_lines->hot.load(std::memory_order_relaxed) >> (line % kLinesOfPage) & 1) != 0;
+         (hot_lines(share) >> (line % kLinesOfPage) & 1) != 0;
 }
 
 /// Ends the phase `tag` of a share.

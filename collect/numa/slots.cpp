@@ -13,7 +13,7 @@ bool has_lines(const Share& share) {
 
 /// Which lines the fast path may count reads of.
 uint64_t countable(const Share& share) {
-  return has_lines(share) ? ~share.page_lines->hot.load(std::memory_order_relaxed) : ~uint64_t(0);
+  return has_lines(share) ? ~hot_lines(share) : ~uint64_t(0);
 }
 
 /// The counts of one line go to another share than before.
@@ -28,13 +28,15 @@ void change_line_share(Thread& thread, uint64_t line, Share*& from, Share& to,
 
 uint64_t take_lines(Thread& thread, SlotTable& table, unsigned index) {
   const SlotUse& use = table.uses[index];
+  if (!use.by_line && thread.work->counting)
+    return count_lines(thread, *use.share, table.counts[index]);
   uint64_t found = 0;
   for (unsigned line = 0; line < kLinesOfPage; ++line) {
     LineCounter& counter = table.counts[index][line];
     if ((counter.reads | counter.writes) == 0) continue;
     found |= bit_of(line);
-    Share* share = use.by_line ? table.line_shares[index][line] : use.share;
-    if (thread.work->counting) count_into(thread, *share, line, counter.reads, counter.writes);
+    if (thread.work->counting)
+      count_into(thread, *table.line_shares[index][line], line, counter.reads, counter.writes);
     counter = {};
   }
   return found;
