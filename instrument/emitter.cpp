@@ -76,6 +76,7 @@ Emitter::Emitter(Module& module) : module_(module) {
                               "__fathom_numa_pages", nullptr, GlobalVariable::InitialExecTLSModel);
   }));
   likely_ = MDBuilder(context).createBranchWeights(1u << 20, 1);
+  likely_next_ = MDBuilder(context).createBranchWeights(1, 4);
 }
 
 void Emitter::enter(Function& function, bool inlined) {
@@ -241,8 +242,11 @@ void Emitter::count(const Series& series, Instruction* before) {
   const auto [fast, slow] = branch(hit, before);
   Builder on_fast(fast), on_slow(slow);
   add_to_counter(on_fast, counter_of(on_fast, slot, slot.line), here, series.reads, series.writes);
-  if (there)
-    add_to_counter(on_fast, counter_of(on_fast, slot, end), there, series.reads, series.writes);
+  if (there) {  // seldom, and adding nothing to the counter just changed would wait for it
+    Value* any = on_fast.CreateICmpNE(there, on_fast.getInt32(0));
+    Builder on_next(SplitBlockAndInsertIfThen(any, fast, false, likely_next_));
+    add_to_counter(on_next, counter_of(on_next, slot, end), there, series.reads, series.writes);
+  }
   call_series(on_slow, series);
 }
 

@@ -69,7 +69,7 @@ class Emitter {
   llvm::Type *byte_, *half_, *word_;
   llvm::FunctionCallee access_, strided_;
   llvm::GlobalVariable* lines_;
-  llvm::MDNode* likely_;
+  llvm::MDNode *likely_, *likely_next_;
   llvm::Function* function_ = nullptr;
   llvm::Value* function_lines_ = nullptr;
   bool inlined_ = true;

@@ -5,6 +5,7 @@
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Transforms/Utils/LoopUtils.h>
 
 #include <algorithm>
 #include <optional>
@@ -45,7 +46,7 @@ class StridedLoop {
 
   bool is_countable() {
     exiting_ = loop_.getExitingBlock();
-    if (!loop_.getLoopPreheader() || !loop_.getLoopLatch() || !exiting_) return false;
+    if (!loop_.getLoopLatch() || !exiting_) return false;
     rounds_ = evolution_.getBackedgeTakenCount(&loop_);
     if (isa<SCEVCouldNotCompute>(rounds_) || may_synchronize(loop_)) return false;
     const auto* constant = dyn_cast<SCEVConstant>(rounds_);
@@ -71,7 +72,12 @@ class StridedLoop {
 
   void write(std::vector<StridedAccess>& out, SmallPtrSetImpl<const Instruction*>& taken) {
     if (candidates_.empty()) return;
-    Instruction* before = loop_.getLoopPreheader()->getTerminator();
+    BasicBlock* preheader = loop_.getLoopPreheader();
+    if (!preheader)
+      preheader =
+          InsertPreheaderForLoop(&loop_, &analyses_.dominators, &analyses_.loops, nullptr, false);
+    if (!preheader) return;
+    Instruction* before = preheader->getTerminator();
     const DataLayout& layout = before->getModule()->getDataLayout();
     SCEVExpander expander(evolution_, layout, "fathom");
     for (const auto& [run, members] : runs()) {
