@@ -92,6 +92,11 @@ void count_in_line(Thread& thread, const Run& run, uintptr_t place) {
     count_into(thread, *share, line, run.is_write ? 0 : run.count, run.is_write ? run.count : 0);
 }
 
+/// How many steps fit into `room` bytes.
+uint32_t steps_in(uint32_t room, uint32_t step) {
+  return (step & (step - 1)) == 0 ? room >> __builtin_ctz(step) : room / step;
+}
+
 /// How many of `left` accesses, `stride` apart, begin in the same piece of 2^bits bytes as the first.
 uint64_t run_within(unsigned bits, uintptr_t address, int64_t stride, uint64_t left) {
   const auto last = static_cast<uint32_t>((1u << bits) - 1);
@@ -100,24 +105,28 @@ uint64_t run_within(unsigned bits, uintptr_t address, int64_t stride, uint64_t l
   if (step > last) return 1;
   if (step == 0) return left;
   const uint32_t room = stride > 0 ? last - at : at;
-  return std::min<uint64_t>(left, room / static_cast<uint32_t>(step) + 1);
+  return std::min<uint64_t>(left, steps_in(room, static_cast<uint32_t>(step)) + uint64_t(1));
 }
 
 /// Adds the accesses that the thread's table has a place for, up to the first that it has none for.
 /// Leaves those to come in `run`.
 void count_known(Run& run) {
   while (run.count > 0) {
-    const uint64_t line = run.address >> kLineBits;
     PageSlot& slot = slot_of(run.address);
-    if (__atomic_load_n(&slot.tag, __ATOMIC_RELAXED) != run.address >> kPageBits ||
-        ((run.is_write ? slot.writable : slot.readable) & bit_of(line)) == 0)
-      return;
-    const uint64_t here =
-        run_within(slot.mask == 0 ? kPageBits : kLineBits, run.address, run.stride, run.count);
-    if (here > kMostAtOnce) return;
-    add(slot.counts[line & slot.mask], run.is_write, here);
-    run.address += here * static_cast<uint64_t>(run.stride);
-    run.count -= here;
+    if (__atomic_load_n(&slot.tag, __ATOMIC_RELAXED) != run.address >> kPageBits) return;
+    const uint64_t ready = run.is_write ? slot.writable : slot.readable;
+    const uint64_t in_page = run_within(kPageBits, run.address, run.stride, run.count);
+    for (uint64_t left = in_page; left > 0;) {
+      const uint64_t line = run.address >> kLineBits;
+      if ((ready & bit_of(line)) == 0) return;
+      const uint64_t here =
+          slot.mask == 0 ? left : run_within(kLineBits, run.address, run.stride, left);
+      if (here > kMostAtOnce) return;
+      add(slot.counts[line & slot.mask], run.is_write, here);
+      run.address += here * static_cast<uint64_t>(run.stride);
+      run.count -= here;
+      left -= here;
+    }
   }
 }
 

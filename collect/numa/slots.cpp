@@ -56,7 +56,8 @@ LineCounter& take_up(Thread& thread, uintptr_t address, Share& share) {
                     slot.mask == mask && (by_line || use.share == &share);
   if (!fits) {
     empty_slot(thread, __fathom_numa_pages, index);
-    use = {page, &share, by_line};
+    if (!use.is_listed) table.used[table.used_count++] = static_cast<uint16_t>(index);
+    use = {page, &share, by_line, true};
     slot.counts = table.counts[index];
     slot.mask = mask;
   } else if (__atomic_load_n(&slot.tag, __ATOMIC_RELAXED) != page) {
@@ -95,12 +96,18 @@ uint64_t empty_slot(Thread& thread, PageSlot* slots, unsigned index) {
 }
 
 void flush_slots(Thread& thread, PageSlot* slots) {
-  for (unsigned i = 0; i < kCachedPages; ++i) empty_slot(thread, slots, i);
+  SlotTable& table = *thread.work->slots;
+  for (; table.used_count > 0; --table.used_count) {
+    const unsigned index = table.used[table.used_count - 1];
+    empty_slot(thread, slots, index);
+    table.uses[index].is_listed = false;
+  }
 }
 
 void look_around_slots(Thread& thread) {
   SlotTable& table = *thread.work->slots;
-  for (unsigned i = 0; i < kCachedPages; ++i) {
+  for (uint32_t n = 0; n < table.used_count; ++n) {
+    const unsigned i = table.used[n];
     const SlotUse use = table.uses[i];
     if (use.share == nullptr) continue;
     if (!use.by_line) {
@@ -113,6 +120,7 @@ void look_around_slots(Thread& thread) {
     for (uint64_t left = empty_slot(thread, __fathom_numa_pages, i); left != 0; left &= left - 1)
       look_for_hot_lines(thread, *shares[__builtin_ctzll(left)], left & -left);
   }
+  flush_slots(thread, __fathom_numa_pages);
 }
 
 void forget_lines(uintptr_t low, uintptr_t high) {

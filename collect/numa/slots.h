@@ -12,11 +12,14 @@ namespace fathom::numa {
 struct SlotUse {
   uint64_t page;
   Share* share;  ///< null: of nothing
-  bool by_line;  ///< each line has its own share: small objects lie in the page
+  bool by_line;    ///< each line has its own share: small objects lie in the page
+  bool is_listed;  ///< in SlotTable::used
 };
 
 /// A thread's slots beside what the fast path needs of them.
 struct SlotTable {
+  uint32_t used_count;
+  uint16_t used[kCachedPages];  ///< slots that may have counts
   SlotUse uses[kCachedPages];
   LineCounter counts[kCachedPages][kLinesOfPage];
   Share* line_shares[kCachedPages][kLinesOfPage];  ///< of slots by line

@@ -74,6 +74,8 @@ void give_back(Work* work) {
     work->slots->uses[i] = {};
     std::fill(std::begin(work->slots->counts[i]), std::end(work->slots->counts[i]), LineCounter{});
   }
+  for (SlotUse& use : work->slots->uses) use.is_listed = false;
+  work->slots->used_count = 0;
   work->dirty = nullptr;
   work->spin = {};
   delete work->unwinder;
