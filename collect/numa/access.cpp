@@ -23,7 +23,9 @@ constexpr uint8_t kProbation = 16;
 constexpr uint64_t kMostAtOnce = 1u << 24;  ///< that a slot's counters take up
 constexpr uint32_t kSamplePeriod = 31;  ///< lines for each sample of places
 
-constexpr uint32_t kLinesOfASlot = 8;  ///< a page that comes into the table is worth so many
+/// A page that comes into the table is worth so many lines: the first ones after a look around are
+/// all sampled.
+constexpr uint32_t kLinesOfASlot = 4, kSampledSlots = 64;
 
 /// Whether this millisecond is one that counts.
 bool is_sampled() {
@@ -39,6 +41,7 @@ FATHOM_COLD bool look_around(Thread& thread) {
   Work& work = *thread.work;
   const int saved = errno;
   work.epoch = now;
+  work.slots_filled = 0;
   look_around_slots(thread);
   work.counting = is_sampled();
   errno = saved;
@@ -67,6 +70,10 @@ void add(LineCounter& counter, bool is_write, uint64_t count) {
   (is_write ? counter.writes : counter.reads) += static_cast<uint32_t>(count);
 }
 
+uint32_t weight_of_slot(Work& work) {
+  return ++work.slots_filled <= kSampledSlots ? kSamplePeriod : kLinesOfASlot;
+}
+
 /// Counts a run in one line.
 void count_in_line(Thread& thread, const Run& run, uintptr_t place) {
   Share* share = share_for(thread, run.address);
@@ -84,7 +91,7 @@ void count_in_line(Thread& thread, const Run& run, uintptr_t place) {
                             share->probation < kProbation &&
                             share->lines.load(std::memory_order_relaxed) == nullptr;
   sample_place(work, *share, place, run.is_write,
-               on_probation || share->granules != nullptr ? 1 : kLinesOfASlot);
+               on_probation || share->granules != nullptr ? 1 : weight_of_slot(work));
   if (!on_probation && run.count <= kMostAtOnce)
     return add(take_up(thread, run.address, *share), run.is_write, run.count);
   if (on_probation) ++share->probation;

@@ -15,7 +15,7 @@ namespace {
 
 /// The owner hands over: what it did in its last phase, and whether it held the line before.
 void take_over_from_owner(Page& page, SharedLine& shared, const PageLines* lines, unsigned line,
-                          bool is_new, Slab& slab) {
+                          Slab& slab) {
   const uint32_t owner = lines->owner[line] - 1u;
   bool working = false, found = false;
   for (auto* use = page.uses.load(); use != nullptr; use = use->next) {
@@ -28,10 +28,6 @@ void take_over_from_owner(Page& page, SharedLine& shared, const PageLines* lines
       LineCount& count = share->lines.load(std::memory_order_relaxed)[line];
       if (!count.any()) continue;
       add_entry(shared, owner, share->phase, count.read_count(), count.write_count(), slab);
-      if (is_new) {
-        shared.reads += count.read_count();
-        shared.writes += count.write_count();
-      }
       count.clear();
       found = true;
     }
@@ -55,14 +51,13 @@ SharedLine* shared_line(Share& share, unsigned line, Slab& slab) {
     if (all == nullptr) return nullptr;
     lines.shared.store(all, std::memory_order_release);
   }
-  const bool is_new = all[line] == nullptr;
-  if (is_new) {
+  if (all[line] == nullptr) {
     auto* shared = slab.make<SharedLine>();
     if (shared == nullptr) return nullptr;
     shared->object = share.use->object;
     all[line] = shared;
   }
-  take_over_from_owner(*share.use->page, *all[line], &lines, line, is_new, slab);
+  take_over_from_owner(*share.use->page, *all[line], &lines, line, slab);
   owner = kShared;
   lines.kept &= ~(uint64_t(1) << line);
   lines.copies &= ~(uint64_t(1) << line);
@@ -82,15 +77,6 @@ void call_in(const Use& use, uint64_t lines) {
                                                         << kLineBits;
     clear_tags(low, low + 1);
   }
-}
-
-/// Its owner has accessed a line in one more phase.
-void go_on_alone(PageLines& lines, unsigned line, const LineCount& count, uint32_t tag) {
-  if (tag > lines.owned_since) lines.kept |= uint64_t(1) << line;
-  SharedLine** all = lines.shared.load(std::memory_order_relaxed);
-  if (all == nullptr || all[line] == nullptr) return;
-  all[line]->reads += count.read_count();
-  all[line]->writes += count.write_count();
 }
 
 /// The line has an owner if only `thread` accessed it since phase `tag` began.
@@ -137,23 +123,20 @@ uint64_t close_lines(Thread& thread, Share& share, uint32_t tag, uint32_t first_
         count.write_count() > 0)
       end_ownership(page_lines, line, share.thread, thread.work->slab);
     if (page_lines.owner[line] == me) {
-      go_on_alone(page_lines, line, count, tag);
+      if (tag > page_lines.owned_since) page_lines.kept |= uint64_t(1) << line;
       continue;
     }
     SharedLine* shared = shared_line(share, line, thread.work->slab);
     if (shared == nullptr) continue;
-    shared->reads += count.read_count();
-    shared->writes += count.write_count();
     if (settles(page_lines, line, share.thread, count, tag, first_open)) {
       own(page_lines, line, me, tag);
       continue;
     }
-    shared->contended += count.write_count();
     if (!add_entry(*shared, share.thread, tag, count.read_count(), count.write_count(),
                    thread.work->slab))
       thread.not_counted.add(uint64_t(count.read_count()) + count.write_count());
     count.clear();
-    if (shared->contended >= options().line_threshold) heated |= heat(page_lines, line);
+    if (shared->writes >= options().line_threshold) heated |= heat(page_lines, line);
   }
   return heated;
 }
@@ -196,7 +179,7 @@ void look_for_hot_lines(Thread& thread, Share& share, uint64_t lines) {
       if (!counts[line].any()) continue;
       const SharedLine* shared = shared_line(share, line, thread.work->slab);
       if (shared != nullptr &&
-          (counts[line].write_count() >= threshold || shared->contended >= threshold))
+          (counts[line].write_count() >= threshold || shared->writes >= threshold))
         heated |= heat(*share.page_lines, line);
     }
   }

@@ -121,13 +121,13 @@ bool is_held_by_others(const SharedLine& line, uint32_t thread) {
 bool add_to_line(SharedLine& line, uint32_t thread, uint32_t phase, uint64_t reads, uint64_t writes,
                  uint32_t before, Slab& slab) {
   sum_up(line, before);
-  line.reads += reads;
-  line.writes += writes;
   return add_entry(line, thread, phase, reads, writes, slab);
 }
 
 bool add_entry(SharedLine& line, uint32_t thread, uint32_t phase, uint64_t reads, uint64_t writes,
                Slab& slab) {
+  line.reads += reads;
+  line.writes += writes;
   if (member_of(line, thread, slab) == nullptr) return false;
   for (auto* entry = line.entries; entry != nullptr; entry = entry->next)
     if (entry->thread == thread && entry->phase == phase) {

@@ -30,8 +30,7 @@ struct SharedLine {
   uint32_t open;  ///< entries
   LineEntry* entries;
   LineMember* members;
-  uint64_t reads, writes;
-  uint64_t contended;  ///< writes in phases in which no thread was alone with it
+  uint64_t reads, writes;  ///< in phases in which no thread was alone with it
 };
 
 /// Expected invalidations of a thread's copy of a line in one phase, in which it accessed the line
@@ -42,7 +41,7 @@ double expected_invalidations(uint64_t accesses, uint64_t writes, bool holds);
 /// Adds what `thread` did in `phase` to what is to be summed up. False if memory is short.
 bool add_entry(SharedLine& line, uint32_t thread, uint32_t phase, uint64_t reads, uint64_t writes,
                Slab& slab);
-/// The same, and to the line's totals; `before` is the first phase that some thread may still be
+/// The same; `before` is the first phase that some thread may still be
 /// in: earlier ones are summed up.
 bool add_to_line(SharedLine& line, uint32_t thread, uint32_t phase, uint64_t reads, uint64_t writes,
                  uint32_t before, Slab& slab);

@@ -237,7 +237,7 @@ uint64_t count_lines(Thread& thread, Share& share, LineCounter* counters) {
 namespace {
 
 /// Of a line by a thread: then it is known which words it uses, and its accesses are quick again.
-constexpr uint32_t kEnoughByWords = 20000;
+constexpr uint32_t kEnoughByWords = 1000;
 
 /// The counts by words of a line; null if memory is short.
 WordCounts* word_counts(Thread& thread, Share& share, uint64_t line) {

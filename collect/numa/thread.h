@@ -33,6 +33,7 @@ struct Work {
   uint64_t epoch;
   bool counting;  ///< false: this interval is not sampled
   uint32_t until_sample;
+  uint32_t slots_filled;  ///< since it looked around
   ShareTable shares;
   SlotTable* slots;
   Share* dirty;  ///< touched in this phase
