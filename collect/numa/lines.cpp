@@ -5,26 +5,16 @@
 namespace fathom::numa {
 namespace {
 
-// Entries are recycled: a long run has many phases.
-SpinLock free_lock;
-LineEntry* free_entries = nullptr;
-
-LineEntry* take_entry(Slab& slab) {
-  {
-    Held held(free_lock);
-    if (LineEntry* entry = free_entries; entry != nullptr) {
-      free_entries = entry->next;
-      *entry = {};
-      return entry;
-    }
-  }
-  return slab.make<LineEntry>();
+LineEntry* take_entry(SharedLine& line, Slab& slab) {
+  LineEntry* entry = line.spare;
+  if (entry == nullptr) return slab.make<LineEntry>();
+  line.spare = entry->next;
+  return entry;
 }
 
-void give_back(LineEntry* entry) {
-  Held held(free_lock);
-  entry->next = free_entries;
-  free_entries = entry;
+void give_back(SharedLine& line, LineEntry* entry) {
+  entry->next = line.spare;
+  line.spare = entry;
 }
 
 LineMember* member_of(SharedLine& line, uint32_t thread, Slab& slab) {
@@ -78,7 +68,7 @@ void sum_up_phase(SharedLine& line, uint32_t phase) {
     }
     *at = entry->next;
     --line.open;
-    give_back(entry);
+    give_back(line, entry);
   }
 }
 
@@ -135,7 +125,7 @@ bool add_entry(SharedLine& line, uint32_t thread, uint32_t phase, uint64_t reads
       entry->writes += writes;
       return true;
     }
-  auto* entry = take_entry(slab);
+  auto* entry = take_entry(line, slab);
   if (entry == nullptr) return false;
   *entry = {line.entries, thread, phase, reads, writes};
   line.entries = entry;

@@ -29,6 +29,7 @@ struct SharedLine {
   uint32_t object;
   uint32_t open;  ///< entries
   LineEntry* entries;
+  LineEntry* spare;  ///< a long run has many phases
   LineMember* members;
   uint64_t reads, writes;  ///< in phases in which no thread was alone with it
 };
