@@ -21,7 +21,8 @@ void take_over_from_owner(Page& page, SharedLine& shared, const PageLines* lines
   for (auto* use = page.uses.load(); use != nullptr; use = use->next) {
     if (lines_of(*use).load(std::memory_order_relaxed) != lines) continue;
     for (auto* share = use->shares.load(); share != nullptr; share = share->next) {
-      if (share->thread != owner || share->lines.load(std::memory_order_relaxed) == nullptr)
+      if (share->thread != owner || share->lines.load(std::memory_order_relaxed) == nullptr ||
+          share->life != lines->life.load(std::memory_order_relaxed))
         continue;
       working = working || !share->handed_in;
       if (!share->handed_in) continue;
@@ -114,6 +115,7 @@ uint64_t close_lines(Thread& thread, Share& share, uint32_t tag, uint32_t first_
   uint64_t heated = 0;
   LineCount* lines = share.lines.load(std::memory_order_relaxed);
   const auto me = static_cast<uint16_t>(share.thread + 1);
+  if (lines != nullptr) leave_past_life(share);
   for (uint64_t left = share.touched; left != 0; left &= left - 1) {
     const auto line = static_cast<unsigned>(__builtin_ctzll(left));
     PageLines& page_lines = *share.page_lines;
@@ -142,6 +144,26 @@ uint64_t close_lines(Thread& thread, Share& share, uint32_t tag, uint32_t first_
 }
 
 }  // namespace
+
+void begin_life(PageLines& lines) {
+  lines.life.fetch_add(1, std::memory_order_relaxed);
+  for (uint16_t& owner : lines.owner)
+    if (owner != kShared) owner = 0;
+  lines.kept = lines.copies = 0;
+}
+
+void leave_past_life(Share& share) {
+  const PageLines& lines = *share.page_lines;
+  const uint32_t now = lines.life.load(std::memory_order_relaxed);
+  if (share.life == now) return;
+  share.life = now;
+  for (uint64_t left = share.touched; left != 0; left &= left - 1) {
+    const auto line = static_cast<unsigned>(__builtin_ctzll(left));
+    if (lines.owner[line] == kShared) continue;
+    share.lines.load(std::memory_order_relaxed)[line].clear();
+    share.touched &= ~(uint64_t(1) << line);
+  }
+}
 
 void close_share(Thread& thread, Share& share, uint32_t tag, uint32_t first_open) {
   Use& use = *share.use;

@@ -81,6 +81,7 @@ struct alignas(64) Share {
   Use* use;
   uint16_t object;
   uint16_t thread;
+  uint32_t life;              ///< of the page, that the counts by lines are of
   uint32_t phase;             ///< that lines and the present counts are of
   uint64_t touched;           ///< bit i: line i has counts
   uint64_t learned;           ///< bit i: enough is known of which words of line i it accesses
@@ -107,6 +108,7 @@ struct PageLines {
   std::atomic<SharedLine**> shared;  ///< kLinesOfPage
   uint64_t kept;                     ///< bit i: the owner of line i held it before its last phase
   uint64_t copies;                   ///< bit i: others hold copies of line i, which has an owner
+  std::atomic<uint32_t> life;        ///< how often the memory has been given back
   uint32_t owned_since;              ///< the last phase in which a line got an owner
   uint16_t owner[kLinesOfPage];      ///< index + 1 of the thread that is alone with it; or kShared
 };

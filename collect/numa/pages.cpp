@@ -111,6 +111,7 @@ void give_lines(Share& share, Slab& slab) {
   auto* counts = slab.make_array<LineCount>(kLinesOfPage);
   if (counts == nullptr) return;
   share.page_lines = lines;
+  share.life = lines->life.load(std::memory_order_relaxed);
   share.lines.store(counts, std::memory_order_release);
 }
 
@@ -141,6 +142,7 @@ void begin_phase(Thread& thread, Share& share) {
     LineCount* lines = share.lines.load(std::memory_order_relaxed);
     for (; share.touched != 0; share.touched &= share.touched - 1)
       lines[__builtin_ctzll(share.touched)].clear();
+    if (lines != nullptr) share.life = share.page_lines->life.load(std::memory_order_relaxed);
   }
   share.reads_before = share.read_count();
   share.writes_before = share.write_count();
@@ -179,6 +181,13 @@ Share* find_share(Thread& thread, uintptr_t address) {
   while (share != nullptr && share->thread != thread.index) share = share->next;
   if (share == nullptr) share = make_share(thread, *use);
   if (share == nullptr) return nullptr;
+  if (share->lines.load(std::memory_order_relaxed) != nullptr &&
+      share->life != share->page_lines->life.load(std::memory_order_relaxed)) {
+    const auto slot = static_cast<unsigned>(number % kCachedPages);
+    if (work.slots->uses[slot].page == number) empty_slot(thread, __fathom_numa_pages, slot);
+    Held held(page->lock);
+    leave_past_life(*share);
+  }
   share->granules = granules;
   work.shares.set(address, share);
   return share;
@@ -294,6 +303,9 @@ void reset_pages(uintptr_t low, uintptr_t high, bool forget_first) {
       page.first.store(0, std::memory_order_release);
       page.several.store(false, std::memory_order_relaxed);
       page.written.store(false, std::memory_order_relaxed);
+      if (auto* lines = page.mixed_lines.load(std::memory_order_relaxed)) begin_life(*lines);
+      for (auto* use = page.uses.load(); use != nullptr; use = use->next)
+        if (auto* lines = use->lines.load(std::memory_order_relaxed)) begin_life(*lines);
       for_each_share(page, [](Share& share) {
         share.several.store(false, std::memory_order_relaxed);
         share.written.store(false, std::memory_order_relaxed);

@@ -61,6 +61,10 @@ inline bool is_hot(const Share& share, uint64_t line) {
          (hot_lines(share) >> (line % kLinesOfPage) & 1) != 0;
 }
 
+/// The memory is another's from now on: nobody owns lines that nobody shares. The page is locked.
+void begin_life(PageLines& lines);
+/// What a share counted by lines in an earlier life of its page is nobody's business: drops it.
+void leave_past_life(Share& share);
 /// Ends the phase `tag` of a share.
 void close_share(Thread& thread, Share& share, uint32_t tag, uint32_t first_open);
 /// Of these lines of a share, those that are worth it are tracked by words from now on.
