@@ -274,6 +274,19 @@ TEST_F(RuntimeTest, TwoHundredThreads) {
   }
 }
 
+TEST_F(RuntimeTest, ThreadsThatAreStartedAnewCountAsOne) {
+  expect_good(run("restarts"));
+  const Recording all = only();
+  ASSERT_EQ(all.threads.size(), 3u);
+  const uint64_t array = told("array");
+  for (uint32_t me = 0; me < 2; ++me) {
+    const NumaPage page = all.page(array + me * 4096);
+    EXPECT_EQ(page.writes, 300'000u);
+    EXPECT_EQ(page.remote_writes, 0u);
+    EXPECT_EQ(page.first_thread, me + 1);
+  }
+}
+
 TEST_F(RuntimeTest, SpinWaitsAreNotWork) {
   expect_good(run("spinning"));
   const Recording all = only();

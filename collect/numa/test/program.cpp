@@ -111,6 +111,19 @@ int many() {
   return 0;
 }
 
+/// 3000 times two threads are started and joined that write a page of their own each.
+int restarts() {
+  doubles = static_cast<double*>(pages(2));
+  tell("array", doubles);
+  for (int i = 0; i < 3000; ++i)
+    run(2, [](void* which) -> void* {
+      volatile double* array = doubles + reinterpret_cast<size_t>(which) * 512;
+      for (int word = 0; word < 100; ++word) array[word] = word;
+      return nullptr;
+    });
+  return 0;
+}
+
 #ifdef _OPENMP
 /// Four threads write words of their own in one line, in three regions.
 int parallel_regions() {
@@ -242,6 +255,7 @@ const std::map<std::string, int (*)()>& scenarios() {
       {"sharing", sharing},
       {"ping_pong", ping_pong},
       {"many", many},
+      {"restarts", restarts},
       {"spinning", spinning},
       {"remapped", remapped},
       {"copies", copies},
