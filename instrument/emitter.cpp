@@ -146,14 +146,13 @@ Emitter::Slot Emitter::slot_of(Builder& builder, Value* address, bool writes) {
   out.at = builder.CreateGEP(byte_, lines(),
                              builder.CreateAnd(builder.CreateLShr(address, kShift),
                                                (numa::kCachedPages - 1) << kSlotBits));
-  LoadInst* tag =
-      builder.CreateLoad(word_, field(builder, out.at, offsetof(PageSlot, tag), word_));
+  LoadInst* tag = builder.CreateLoad(word_, field(builder, out.at, offsetof(PageSlot, tag), word_));
   tag->setAtomic(AtomicOrdering::Unordered);
   tag->setAlignment(Align(8));
   out.hit = builder.CreateICmpEQ(tag, builder.CreateLShr(address, numa::kPageBits));
   // What is writable is readable.
-  out.ready = load(builder, out.at,
-                   writes ? offsetof(PageSlot, writable) : offsetof(PageSlot, readable));
+  out.ready =
+      load(builder, out.at, writes ? offsetof(PageSlot, writable) : offsetof(PageSlot, readable));
   out.mask = load(builder, out.at, offsetof(PageSlot, mask));
   return out;
 }
@@ -175,7 +174,7 @@ Value* Emitter::counter_of(Builder& builder, const Slot& slot, Value* line) {
 /// Adds what `positions` positions of `reads` and `writes` each come to. Never both counters in one
 /// step: a load that spans two young stores has to wait for them.
 void Emitter::add_to_counter(Builder& builder, Value* at, Value* positions, uint64_t reads,
-                          uint64_t writes) {
+                             uint64_t writes) {
   const auto add = [&](unsigned offset, uint64_t each) {
     if (each == 0) return;
     Value* counter = field(builder, at, offset, half_);
@@ -214,8 +213,8 @@ void Emitter::count(const Series& series, Instruction* before) {
   Value* hit = builder.CreateAnd(slot.hit, is_ready(builder, slot, slot.line));
   Value *here = builder.CreateTrunc(series.count, half_), *there = nullptr, *end = nullptr;
   if (!constant)
-    hit = builder.CreateAnd(hit,
-                            builder.CreateICmpULE(series.count, builder.getInt64(kMostAtOnce)));
+    hit =
+        builder.CreateAnd(hit, builder.CreateICmpULE(series.count, builder.getInt64(kMostAtOnce)));
   if (series.step != 0 && !series.is_in_line) {
     Value* rounds = builder.CreateSub(series.count, builder.getInt64(1));
     Value* last =
@@ -227,8 +226,8 @@ void Emitter::count(const Series& series, Instruction* before) {
                                    builder.getInt64(uint64_t(1) << numa::kPageBits)));
     hit = builder.CreateAnd(hit, is_ready(builder, slot, end));
     if (!constant || constant->getZExtValue() * series.step > kLineBytes)
-      hit = builder.CreateAnd(hit, builder.CreateICmpULE(builder.CreateAnd(lines, slot.mask),
-                                                         builder.getInt64(1)));
+      hit = builder.CreateAnd(
+          hit, builder.CreateICmpULE(builder.CreateAnd(lines, slot.mask), builder.getInt64(1)));
     Value* room = builder.CreateXor(
         builder.CreateAnd(builder.CreateTrunc(series.first, half_), kLineBytes - 1),
         kLineBytes - 1);

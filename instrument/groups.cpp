@@ -111,7 +111,8 @@ class Grouper {
     group.is_ordered = access.is_ordered;
     group.flags =
         (access.is_ordered ? numa::kIsAtomic : 0) | (access.is_spinning ? numa::kIsSpinning : 0);
-    group.members.push_back({access.at, access.address, 0, access.size, access.is_write, 1, order_});
+    group.members.push_back(
+        {access.at, access.address, 0, access.size, access.is_write, 1, order_});
     groups_.push_back(std::move(group));
   }
 

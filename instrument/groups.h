@@ -13,7 +13,7 @@ namespace fathom::instrument {
 struct Member {
   llvm::Instruction* at = nullptr;  ///< the first of them
   llvm::Value* address = nullptr;
-  int64_t offset = 0;               ///< from the group's first access
+  int64_t offset = 0;  ///< from the group's first access
   uint32_t size = 0;
   bool is_write = false;
   uint64_t count = 1;

@@ -83,7 +83,8 @@ TEST_P(Pass, CountsAtomicsBlocksAndWaitsExactly) {
 }
 
 TEST_P(Pass, CountsInPlaceAsTheRuntimeDoes) {
-  const std::string output = output_of("again.c", std::string(GetParam()) + " -fno-slp-vectorize -fno-vectorize");
+  const std::string output =
+      output_of("again.c", std::string(GetParam()) + " -fno-slp-vectorize -fno-vectorize");
   EXPECT_EQ(output.substr(0, output.find("modules")),
             "rows: 69300 reads, 0 writes, 0 spin reads\n"
             "tuples: 90000 reads, 90000 writes, 0 spin reads\n"
@@ -98,8 +99,7 @@ INSTANTIATE_TEST_SUITE_P(Levels, Pass, ::testing::Values("-O0", "-O1", "-O2", "-
 
 TEST_F(Pass, CountsTheActiveLanesOfMaskedVectors) {
   if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "this processor has no AVX2";
-  EXPECT_EQ(output_of("masked.c", "-O3 -mavx2"),
-            "array: 22 reads, 22 writes, 0 spin reads\n");
+  EXPECT_EQ(output_of("masked.c", "-O3 -mavx2"), "array: 22 reads, 22 writes, 0 spin reads\n");
 }
 
 TEST_F(Pass, CountsWideVectorsAsBlocks) {

@@ -2,11 +2,11 @@
 # What it costs to see the memory accesses of a program: CPU time and peak memory over the plain
 # build, beside those of clang's ThreadSanitizer, run in turns.
 #
-#   overhead.sh [BUILD_FOLDER [RUNS]]      build/release, 5 runs, 2 threads
+#   overhead.sh [BUILD_FOLDER [RUNS [restart]]]      build/release, 5 runs, 2 threads
 #
 # Prints medians: CPU seconds of the plain program, then ratios; the last line is the geometric mean.
 set -euo pipefail
-build=$(realpath "${1:-$(dirname "$0")/../../build/release}") runs=${2:-5} threads=2
+build=$(realpath "${1:-$(dirname "$0")/../../build/release}") runs=${2:-5} restart=${3:-} threads=2
 cd "$(dirname "$0")"
 programs=(hydro cluster fluid lookup)
 out=$(mktemp -d)
@@ -15,6 +15,7 @@ clang=${CLANGXX:-clang++}
 under=(setarch "$(uname -m)" -R)  # the sanitizer maps fixed addresses
 "${under[@]}" true 2>/dev/null || under=()
 
+"${CC:-cc}" -O2 measure.c -o "$out/measure"
 for program in "${programs[@]}"; do
   "$clang" -O2 -pthread "$program.cpp" -o "$out/$program.plain"
   "$clang" -O2 -g -pthread -fsanitize=thread "$program.cpp" -o "$out/$program.tsan"
@@ -27,12 +28,8 @@ measure() {
   rm -rf "$out/measured" && mkdir "$out/measured"
   local environment=(env)
   if [ "$kind" = numa ]; then environment=(env FATHOM_NUMA=1 FATHOM_OUTPUT="$out/measured"); fi
-  "${environment[@]}" ${under[@]+"${under[@]}"} python3 -c '
-import os, resource, subprocess, sys
-subprocess.run(sys.argv[2:], check=True, stdout=subprocess.DEVNULL)
-use = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(use.ru_utime + use.ru_stime, use.ru_maxrss, file=open(sys.argv[1], "a"))
-' "$out/$program.$kind.times" "$out/$program.$kind" "$threads"
+  "${environment[@]}" "$out/measure" "$out/$program.$kind.times" ${under[@]+"${under[@]}"} \
+    "$out/$program.$kind" "$threads" ${restart:+restart}
 }
 
 for ((run = 0; run < runs; ++run)); do

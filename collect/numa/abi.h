@@ -19,8 +19,8 @@ struct LineCounter {
 /// kCachedPages.
 ///
 /// Fast path, where line = address >> kLineBits is the one that the access begins in:
-///   slot->tag == address >> kPageBits (relaxed load), and bit line % kLinesOfPage of slot->readable
-///   (or writable) is set?
+///   slot->tag == address >> kPageBits (relaxed load), and bit line % kLinesOfPage of
+///   slot->readable (or writable) is set?
 ///     yes: ++slot->counts[line & slot->mask].reads (or writes)
 ///     no:  __fathom_numa_access(address, size | flags)
 /// All of it is the owning thread's alone. Only `tag` may be set to 0 by another thread, so that

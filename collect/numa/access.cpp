@@ -21,7 +21,7 @@ constexpr uint32_t kWidestAccess = 16;  ///< anything wider is a copy of a block
 /// follows a read to the same line must be seen early.
 constexpr uint8_t kProbation = 16;
 constexpr uint64_t kMostAtOnce = 1u << 24;  ///< that a slot's counters take up
-constexpr uint32_t kSamplePeriod = 31;  ///< lines for each sample of places
+constexpr uint32_t kSamplePeriod = 31;      ///< lines for each sample of places
 
 /// A page that comes into the table is worth so many lines: the first ones after a look around are
 /// all sampled.
@@ -104,7 +104,8 @@ uint32_t steps_in(uint32_t room, uint32_t step) {
   return (step & (step - 1)) == 0 ? room >> __builtin_ctz(step) : room / step;
 }
 
-/// How many of `left` accesses, `stride` apart, begin in the same piece of 2^bits bytes as the first.
+/// How many of `left` accesses, `stride` apart, begin in the same piece of 2^bits bytes as the
+/// first.
 uint64_t run_within(unsigned bits, uintptr_t address, int64_t stride, uint64_t left) {
   const auto last = static_cast<uint32_t>((1u << bits) - 1);
   const auto at = static_cast<uint32_t>(address) & last;

@@ -1,9 +1,9 @@
 // The ends of phases: what a thread did to the lines that it shares with others.
 //
 // A line has an owner as long as one thread alone accesses it, and does not write it while others
-// hold copies. The owner's counts of its last phase then stay in its Share, and cost nothing; the next other thread
-// takes them over, and from then on each phase of each thread is an entry of the SharedLine, until
-// one thread is alone with it again.
+// hold copies. The owner's counts of its last phase then stay in its Share, and cost nothing; the
+// next other thread takes them over, and from then on each phase of each thread is an entry of the
+// SharedLine, until one thread is alone with it again.
 
 #include "numa/lines.h"
 #include "numa/options.h"

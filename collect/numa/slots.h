@@ -11,7 +11,7 @@ namespace fathom::numa {
 /// What a slot is of, and where its counts go.
 struct SlotUse {
   uint64_t page;
-  Share* share;  ///< null: of nothing
+  Share* share;    ///< null: of nothing
   bool by_line;    ///< each line has its own share: small objects lie in the page
   bool is_listed;  ///< in SlotTable::used
 };
@@ -32,9 +32,9 @@ inline uint64_t bit_of(uint64_t line) {
   return uint64_t(1) << line % kLinesOfPage;
 }
 
-/// The counter of a line whose accesses go to `share`. The fast path finds it from now on, as far as
-/// it may: it leaves out lines that are tracked by words, and writes to a page whose lines are of
-/// interest from the first write on.
+/// The counter of a line whose accesses go to `share`. The fast path finds it from now on, as far
+/// as it may: it leaves out lines that are tracked by words, and writes to a page whose lines are
+/// of interest from the first write on.
 LineCounter& take_up(Thread& thread, uintptr_t address, Share& share);
 
 /// Moves a slot's counts to its shares; the slot is of nothing then. Returns which lines it had

@@ -1,5 +1,5 @@
-// Counting with the default thresholds, by the fast path that instrumented code has: what the tables
-// of threads make of it, and that it does not race. Runs under ThreadSanitizer as well.
+// Counting with the default thresholds, by the fast path that instrumented code has: what the
+// tables of threads make of it, and that it does not race. Runs under ThreadSanitizer as well.
 
 #include <gtest/gtest.h>
 
@@ -47,7 +47,9 @@ class SlotsTest : public testing::Test {
 
   void read(size_t word) { touch<8, false>(&memory_->words[word]); }
   void write(size_t word) { touch<8, true>(&memory_->words[word]); }
-  uintptr_t address(size_t word) const { return reinterpret_cast<uintptr_t>(&memory_->words[word]); }
+  uintptr_t address(size_t word) const {
+    return reinterpret_cast<uintptr_t>(&memory_->words[word]);
+  }
 
   /// Two threads that `work(number)`; `meet()` begins a phase of both.
   template <class Work>
