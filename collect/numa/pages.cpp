@@ -183,8 +183,6 @@ Share* find_share(Thread& thread, uintptr_t address) {
   if (share == nullptr) return nullptr;
   if (share->lines.load(std::memory_order_relaxed) != nullptr &&
       share->life != share->page_lines->life.load(std::memory_order_relaxed)) {
-    const auto slot = static_cast<unsigned>(number % kCachedPages);
-    if (work.slots->uses[slot].page == number) empty_slot(thread, __fathom_numa_pages, slot);
     Held held(page->lock);
     leave_past_life(*share);
   }

@@ -11,6 +11,10 @@ bool has_lines(const Share& share) {
   return share.lines.load(std::memory_order_relaxed) != nullptr;
 }
 
+uint32_t life_of(const Share& share) {
+  return has_lines(share) ? share.page_lines->life.load(std::memory_order_relaxed) : 0;
+}
+
 /// Which lines the fast path may count reads of.
 uint64_t countable(const Share& share) {
   return has_lines(share) ? ~hot_lines(share) : ~uint64_t(0);
@@ -28,15 +32,20 @@ void change_line_share(Thread& thread, uint64_t line, Share*& from, Share& to,
 
 uint64_t take_lines(Thread& thread, SlotTable& table, unsigned index) {
   const SlotUse& use = table.uses[index];
-  if (!use.by_line && thread.work->counting)
+  const bool is_past =
+      !use.by_line && life_of(*use.share) != use.life;  // then its lines are others' by now
+  if (!use.by_line && !is_past && thread.work->counting)
     return count_lines(thread, *use.share, table.counts[index]);
   uint64_t found = 0;
   for (unsigned line = 0; line < kLinesOfPage; ++line) {
     LineCounter& counter = table.counts[index][line];
     if ((counter.reads | counter.writes) == 0) continue;
-    found |= bit_of(line);
-    if (thread.work->counting)
-      count_into(thread, *table.line_shares[index][line], line, counter.reads, counter.writes);
+    Share* share = use.by_line ? table.line_shares[index][line] : use.share;
+    if (thread.work->counting && is_past)
+      count_in_page(thread, *share, counter.reads, counter.writes);
+    else if (thread.work->counting)
+      count_into(thread, *share, line, counter.reads, counter.writes);
+    if (!is_past) found |= bit_of(line);
     counter = {};
   }
   return found;
@@ -51,13 +60,14 @@ LineCounter& take_up(Thread& thread, uintptr_t address, Share& share) {
   PageSlot& slot = __fathom_numa_pages[index];
   SlotUse& use = table.uses[index];
   const bool by_line = share.granules != nullptr;
+  const uint32_t life = by_line ? 0 : life_of(share);
   const uint64_t mask = by_line || has_lines(share) ? kLinesOfPage - 1 : 0;
   const bool fits = use.share != nullptr && use.page == page && use.by_line == by_line &&
-                    slot.mask == mask && (by_line || use.share == &share);
+                    slot.mask == mask && use.life == life && (by_line || use.share == &share);
   if (!fits) {
     empty_slot(thread, __fathom_numa_pages, index);
     if (!use.is_listed) table.used[table.used_count++] = static_cast<uint16_t>(index);
-    use = {page, &share, by_line, true};
+    use = {page, &share, life, by_line, true};
     slot.counts = table.counts[index];
     slot.mask = mask;
   } else if (__atomic_load_n(&slot.tag, __ATOMIC_RELAXED) != page) {

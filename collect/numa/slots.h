@@ -12,6 +12,7 @@ namespace fathom::numa {
 struct SlotUse {
   uint64_t page;
   Share* share;    ///< null: of nothing
+  uint32_t life;   ///< of the page (PageLines), unless by_line
   bool by_line;    ///< each line has its own share: small objects lie in the page
   bool is_listed;  ///< in SlotTable::used
 };

@@ -98,7 +98,8 @@ void print_counts(const char* name, const void* from, unsigned long size) {
     sum.writes += totals.writes;
     sum.spins += totals.spins;
   }
-  std::printf("%s: %lu reads, %lu writes, %lu spin reads\n", name, sum.reads, sum.writes, sum.spins);
+  std::printf("%s: %lu reads, %lu writes, %lu spin reads\n", name, sum.reads, sum.writes,
+              sum.spins);
 }
 
 /// Forgets everything so far.
