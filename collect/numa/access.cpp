@@ -74,6 +74,15 @@ uint32_t weight_of_slot(Work& work) {
   return ++work.slots_filled <= kSampledSlots ? kSamplePeriod : kLinesOfASlot;
 }
 
+/// A page of which no line is of interest need not have a slot at once: where a program jumps about
+/// in much memory, it would push out another page for one access.
+bool wants_slot(Work& work, const Share& share) {
+  constexpr uint32_t kMisses = 4;
+  if (share.granules != nullptr || share.lines.load(std::memory_order_relaxed) != nullptr)
+    return true;
+  return ++work.simple_misses % kMisses == 0;
+}
+
 /// Counts a run in one line.
 void count_in_line(Thread& thread, const Run& run, uintptr_t place) {
   Share* share = share_for(thread, run.address);
@@ -92,7 +101,7 @@ void count_in_line(Thread& thread, const Run& run, uintptr_t place) {
                             share->lines.load(std::memory_order_relaxed) == nullptr;
   sample_place(work, *share, place, run.is_write,
                on_probation || share->granules != nullptr ? 1 : weight_of_slot(work));
-  if (!on_probation && run.count <= kMostAtOnce)
+  if (!on_probation && run.count <= kMostAtOnce && wants_slot(work, *share))
     return add(take_up(thread, run.address, *share), run.is_write, run.count);
   if (on_probation) ++share->probation;
   if (work.counting)
@@ -114,6 +123,33 @@ uint64_t run_within(unsigned bits, uintptr_t address, int64_t stride, uint64_t l
   if (step == 0) return left;
   const uint32_t room = stride > 0 ? last - at : at;
   return std::min<uint64_t>(left, steps_in(room, static_cast<uint32_t>(step)) + uint64_t(1));
+}
+
+/// Steps that divide a line's size, upwards within a page: most loops'.
+bool count_simple_run(const Run& run) {
+  const auto step = static_cast<uint64_t>(run.stride);
+  if (step - 1 >= 1u << kLineBits || (step & (step - 1)) != 0 || run.count > 1u << kPageBits)
+    return false;
+  const uintptr_t last = run.address + (run.count - 1) * step;
+  PageSlot& slot = slot_of(run.address);
+  if (__atomic_load_n(&slot.tag, __ATOMIC_RELAXED) != run.address >> kPageBits ||
+      last >> kPageBits != run.address >> kPageBits)
+    return false;
+  uint64_t line = run.address >> kLineBits & (kLinesOfPage - 1);
+  const uint64_t end = last >> kLineBits & (kLinesOfPage - 1);
+  const uint64_t range = ~uint64_t(0) << line & ~uint64_t(0) >> (kLinesOfPage - 1 - end);
+  if ((range & ~(run.is_write ? slot.writable : slot.readable)) != 0) return false;
+  if (slot.mask == 0) {
+    add(slot.counts[0], run.is_write, run.count);
+    return true;
+  }
+  const auto shift = static_cast<unsigned>(__builtin_ctzll(step));
+  const uint64_t each = (1u << kLineBits) >> shift;
+  uint64_t left = run.count;
+  uint64_t here = ((~run.address & ((1u << kLineBits) - 1)) >> shift) + 1;
+  for (; line < end; ++line, left -= here, here = each) add(slot.counts[line], run.is_write, here);
+  add(slot.counts[end], run.is_write, left);
+  return true;
 }
 
 /// Adds the accesses that the thread's table has a place for, up to the first that it has none for.
@@ -216,6 +252,7 @@ inline void access(uintptr_t address, uint32_t flags, uintptr_t place) {
 }
 
 __attribute__((noinline)) void strided(const Run& run, uintptr_t place) {
+  __builtin_prefetch(reinterpret_cast<const void*>(run.address));
   Thread* thread = working_thread();
   if (thread == nullptr) return pass_by(run.address, run.count);
   const Working working(*thread);
@@ -246,6 +283,7 @@ FATHOM_EXPORT void __fathom_numa_access_at(uintptr_t address, uint32_t size_and_
 FATHOM_EXPORT void __fathom_numa_strided(uintptr_t address, uint32_t size_and_flags, uint64_t count,
                                          int64_t stride) {
   Run run{address, size_and_flags & kSizeMask, (size_and_flags & kIsWrite) != 0, count, stride};
+  if (count == 0 || count_simple_run(run)) return;
   count_known(run);
   if (run.count > 0) strided(run, reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
 }

@@ -74,30 +74,30 @@ struct WordCounts {
   uint32_t accesses;
 };
 
-/// The first cache line has what each access needs.
+/// The first cache line has what each access needs that no slot has.
 struct alignas(64) Share {
   Counter reads[2], writes[2];    ///< [0]: local, [1]: remote ones
   std::atomic<LineCount*> lines;  ///< kLinesOfPage, of a page that is tracked in detail
-  Use* use;
+  const Granules* granules;       ///< null: all of the page belongs to the object
   uint16_t object;
   uint16_t thread;
-  uint32_t life;              ///< of the page, that the counts by lines are of
   uint32_t phase;             ///< that lines and the present counts are of
-  uint64_t touched;           ///< bit i: line i has counts
-  uint64_t learned;           ///< bit i: enough is known of which words of line i it accesses
   bool dirty;                 ///< touched in this phase
   std::atomic<bool> local;    ///< the thread is the page's first
   std::atomic<bool> several;  ///< as the page's, or likely to become so
   std::atomic<bool> written;  ///< as the page's
   uint8_t probation;          ///< accesses that came here since several threads use the page
+  bool handed_in;             ///< that phase is over; guarded by the page's lock
 
+  PageLines* page_lines;  ///< set together with lines
+  uint64_t touched;       ///< bit i: line i has counts
+  uint64_t learned;       ///< bit i: enough is known of which words of line i it accesses
+  uint32_t life;          ///< of the page, that the counts by lines are of
+  Use* use;
   Share* next;                                   ///< of the Use
   Share* next_dirty;                             ///< of the thread
-  const Granules* granules;                      ///< null: all of the page belongs to the object
-  PageLines* page_lines;                         ///< set together with lines
   std::atomic<std::atomic<WordCounts*>*> words;  ///< kLinesOfPage
   uint64_t reads_before, writes_before;          ///< this phase
-  bool handed_in;                                ///< that phase is over; guarded by the page's lock
 
   uint64_t read_count() const { return reads[0].get() + reads[1].get(); }
   uint64_t write_count() const { return writes[0].get() + writes[1].get(); }

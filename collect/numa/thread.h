@@ -34,6 +34,7 @@ struct Work {
   bool counting;  ///< false: this interval is not sampled
   uint32_t until_sample;
   uint32_t slots_filled;  ///< since it looked around
+  uint32_t simple_misses;
   ShareTable shares;
   SlotTable* slots;
   Share* dirty;  ///< touched in this phase
