@@ -16,10 +16,7 @@
 namespace fathom::numa {
 namespace {
 
-constexpr uint32_t kWidestAccess = 16;  ///< anything wider is a copy of a block
-/// Accesses of a thread to a page that others use, of which each comes to the runtime: a write that
-/// follows a read to the same line must be seen early.
-constexpr uint8_t kProbation = 16;
+constexpr uint32_t kWidestAccess = 16;      ///< anything wider is a copy of a block
 constexpr uint64_t kMostAtOnce = 1u << 24;  ///< that a slot's counters take up
 constexpr uint32_t kSamplePeriod = 31;      ///< lines for each sample of places
 
@@ -75,12 +72,40 @@ uint32_t weight_of_slot(Work& work) {
 }
 
 /// A page of which no line is of interest need not have a slot at once: where a program jumps about
-/// in much memory, it would push out another page for one access.
-bool wants_slot(Work& work, const Share& share) {
-  constexpr uint32_t kMisses = 4;
-  if (share.granules != nullptr || share.lines.load(std::memory_order_relaxed) != nullptr)
-    return true;
-  return ++work.simple_misses % kMisses == 0;
+/// in much memory, it would push out another page for one access. And a table that has some of what
+/// a program jumps about in would have the processor guess, each time, whether it has the next.
+constexpr uint32_t kWorthASlot = 64;
+
+/// The page's entry if the run may be counted there.
+PageEntry* entry_for(Work& work, const Run& run) {
+  PageEntry* entry = work.shares.find_entry(run.address);
+  const bool may = entry != nullptr && entry->may_count(run.is_write) && run.count <= kMostAtOnce &&
+                   entry->counts.reads + entry->counts.writes < kWorthASlot;
+  return may ? entry : nullptr;
+}
+
+bool count_without_slot(Thread& thread, const Run& run, uintptr_t place) {
+  constexpr uint32_t kUnsampled = 64;
+  PageEntry* entry = entry_for(*thread.work, run);
+  Share* share = entry == nullptr ? nullptr : entry->share();
+  if (share == nullptr) return false;
+  count_in_entry(thread, *entry, run.is_write, run.count);
+  if (++thread.work->simple_misses % kUnsampled == 0)
+    sample_place(*thread.work, *share, place, run.is_write, kSamplePeriod);
+  return true;
+}
+
+/// Adds to counts that are there already; the run is in one page.
+bool count_again(const Run& run) {
+  const ThisThread& me = this_thread;
+  if (me.depth > 0 || me.thread == nullptr) return false;
+  Work& work = *me.thread->work;
+  if (epoch.load(std::memory_order_relaxed) != work.epoch) return false;
+  PageEntry* entry = entry_for(work, run);
+  if (entry == nullptr || (entry->counts.reads | entry->counts.writes) == 0) return false;
+  work.spin.other_access();
+  add(entry->counts, run.is_write, run.count);
+  return true;
 }
 
 /// Counts a run in one line.
@@ -96,14 +121,11 @@ void count_in_line(Thread& thread, const Run& run, uintptr_t place) {
       count_words(thread, *share, run.address, run.size, run.is_write, run.count, run.stride);
     return;
   }
-  const bool on_probation = share->several.load(std::memory_order_relaxed) &&
-                            share->probation < kProbation &&
-                            share->lines.load(std::memory_order_relaxed) == nullptr;
   sample_place(work, *share, place, run.is_write,
-               on_probation || share->granules != nullptr ? 1 : weight_of_slot(work));
-  if (!on_probation && run.count <= kMostAtOnce && wants_slot(work, *share))
+               share->granules != nullptr ? 1 : weight_of_slot(work));
+  mark_entry(thread, run.address, *share);
+  if (run.count <= kMostAtOnce)
     return add(take_up(thread, run.address, *share), run.is_write, run.count);
-  if (on_probation) ++share->probation;
   if (work.counting)
     count_into(thread, *share, line, run.is_write ? 0 : run.count, run.is_write ? run.count : 0);
 }
@@ -240,6 +262,7 @@ inline void access(uintptr_t address, uint32_t flags, uintptr_t place) {
         look_around(*thread)) {
       if (is_spin_read(*thread, address, flags, place)) return thread->spin_reads.add(1);
       const bool is_write = (flags & kIsWrite) != 0;
+      if (!is_block && count_without_slot(*thread, {address, size, is_write, 1, 0}, place)) return;
       if (is_block)
         count_strided(*thread, {address, 8, is_write, count, 8}, place);
       else
@@ -258,6 +281,9 @@ __attribute__((noinline)) void strided(const Run& run, uintptr_t place) {
   const Working working(*thread);
   if (epoch.load(std::memory_order_relaxed) != thread->work->epoch && !look_around(*thread)) return;
   thread->work->spin.other_access();
+  if (run_within(kPageBits, run.address, run.stride, run.count) == run.count &&
+      count_without_slot(*thread, run, place))
+    return;
   count_strided(*thread, run, place);
 }
 
@@ -272,6 +298,10 @@ using namespace fathom::numa;
 extern "C" {
 
 FATHOM_EXPORT void __fathom_numa_access(uintptr_t address, uint32_t size_and_flags) {
+  constexpr uint32_t kUnusual = kIsAtomic | kIsSpinning;
+  const uint32_t size = size_and_flags & kSizeMask;
+  const bool is_usual = (size_and_flags & kUnusual) == 0 && size <= kWidestAccess;
+  if (is_usual && count_again({address, size, (size_and_flags & kIsWrite) != 0, 1, 0})) return;
   access(address, size_and_flags, reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
 }
 
@@ -285,6 +315,9 @@ FATHOM_EXPORT void __fathom_numa_strided(uintptr_t address, uint32_t size_and_fl
   Run run{address, size_and_flags & kSizeMask, (size_and_flags & kIsWrite) != 0, count, stride};
   if (count == 0 || count_simple_run(run)) return;
   count_known(run);
-  if (run.count > 0) strided(run, reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
+  if (run.count == 0) return;
+  if (run_within(kPageBits, run.address, stride, run.count) == run.count && count_again(run))
+    return;
+  strided(run, reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
 }
 }

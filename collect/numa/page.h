@@ -86,7 +86,6 @@ struct alignas(64) Share {
   std::atomic<bool> local;    ///< the thread is the page's first
   std::atomic<bool> several;  ///< as the page's, or likely to become so
   std::atomic<bool> written;  ///< as the page's
-  uint8_t probation;          ///< accesses that came here since several threads use the page
   bool handed_in;             ///< that phase is over; guarded by the page's lock
 
   PageLines* page_lines;  ///< set together with lines

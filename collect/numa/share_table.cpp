@@ -41,19 +41,27 @@ void ShareTable::set(uintptr_t address, Share* share) {
   Root* root = grow(root_);
   Middle* middle = root == nullptr ? nullptr : grow(root->middles[region >> kLevelBits]);
   Leaf* leaf = middle == nullptr ? nullptr : grow(middle->leaves[region & kMask]);
-  if (leaf != nullptr)
-    leaf->shares[address >> kPageBits & kMask].store(share, std::memory_order_relaxed);
+  if (leaf != nullptr) leaf->pages[address >> kPageBits & kMask].set(share);
 }
 
-void ShareTable::erase(uintptr_t low, uintptr_t high) {
+template <class Change>
+void ShareTable::change(uintptr_t low, uintptr_t high, Change change) {
   constexpr unsigned kShift = kPageBits + kLevelBits;
   for (uintptr_t at = low >> kPageBits << kPageBits; at < high;) {
     const uintptr_t end = std::min(((at >> kShift) + 1) << kShift, high);
     Leaf* leaf = peek_leaf(at >> kShift);
     for (; leaf != nullptr && at < end; at += uintptr_t(1) << kPageBits)
-      leaf->shares[at >> kPageBits & kMask].store(nullptr, std::memory_order_relaxed);
+      change(leaf->pages[at >> kPageBits & kMask]);
     at = end;
   }
+}
+
+void ShareTable::erase(uintptr_t low, uintptr_t high) {
+  change(low, high, [](PageEntry& page) { page.set(nullptr); });
+}
+
+void ShareTable::unmark(uintptr_t low, uintptr_t high) {
+  change(low, high, [](PageEntry& page) { page.unmark(); });
 }
 
 void ShareTable::clear() {

@@ -51,6 +51,19 @@ uint64_t take_lines(Thread& thread, SlotTable& table, unsigned index) {
   return found;
 }
 
+/// The counts in entries go to their shares.
+void take_pending(Thread& thread, SlotTable& table) {
+  constexpr uint32_t kAhead = 8;
+  for (uint32_t i = 0; i < table.pending_count; ++i) {
+    if (i + kAhead < table.pending_count) __builtin_prefetch(table.pending[i + kAhead].share);
+    const auto [entry, share] = table.pending[i];
+    if (thread.work->counting && share != nullptr)
+      count_in_page(thread, *share, entry->counts.reads, entry->counts.writes);
+    entry->counts = {};
+  }
+  table.pending_count = 0;
+}
+
 }  // namespace
 
 LineCounter& take_up(Thread& thread, uintptr_t address, Share& share) {
@@ -105,8 +118,27 @@ uint64_t empty_slot(Thread& thread, PageSlot* slots, unsigned index) {
   return found;
 }
 
+void count_in_entry(Thread& thread, PageEntry& entry, bool is_write, uint64_t count) {
+  SlotTable& table = *thread.work->slots;
+  LineCounter& counts = entry.counts;
+  if ((counts.reads | counts.writes) == 0) {
+    if (table.pending_count == kMostPending) take_pending(thread, table);
+    table.pending[table.pending_count++] = {&entry, entry.share()};
+  }
+  (is_write ? counts.writes : counts.reads) += static_cast<uint32_t>(count);
+}
+
+void mark_entry(Thread& thread, uintptr_t address, const Share& share) {
+  if (share.granules != nullptr || has_lines(share)) return;
+  PageEntry* entry = thread.work->shares.find_entry(address);
+  if (entry == nullptr || entry->share() != &share) return;
+  const bool several = share.several.load(std::memory_order_relaxed);
+  entry->mark(several ? PageEntry::reads : PageEntry::reads | PageEntry::writes);
+}
+
 void flush_slots(Thread& thread, PageSlot* slots) {
   SlotTable& table = *thread.work->slots;
+  take_pending(thread, table);
   for (; table.used_count > 0; --table.used_count) {
     const unsigned index = table.used[table.used_count - 1];
     empty_slot(thread, slots, index);

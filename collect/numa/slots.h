@@ -8,6 +8,8 @@
 
 namespace fathom::numa {
 
+inline constexpr uint32_t kMostPending = 1u << 15;
+
 /// What a slot is of, and where its counts go.
 struct SlotUse {
   uint64_t page;
@@ -17,6 +19,12 @@ struct SlotUse {
   bool is_listed;  ///< in SlotTable::used
 };
 
+/// A page whose accesses are counted in the thread's PageEntry, and where they go.
+struct PendingPage {
+  PageEntry* entry;
+  Share* share;
+};
+
 /// A thread's slots beside what the fast path needs of them.
 struct SlotTable {
   uint32_t used_count;
@@ -24,6 +32,8 @@ struct SlotTable {
   SlotUse uses[kCachedPages];
   LineCounter counts[kCachedPages][kLinesOfPage];
   Share* line_shares[kCachedPages][kLinesOfPage];  ///< of slots by line
+  uint32_t pending_count;
+  PendingPage pending[kMostPending];
 };
 
 inline PageSlot& slot_of(uintptr_t address) {
@@ -37,6 +47,11 @@ inline uint64_t bit_of(uint64_t line) {
 /// as it may: it leaves out lines that are tracked by words, and writes to a page whose lines are
 /// of interest from the first write on.
 LineCounter& take_up(Thread& thread, uintptr_t address, Share& share);
+
+/// Adds accesses to a page that may be counted in its entry.
+void count_in_entry(Thread& thread, PageEntry& entry, bool is_write, uint64_t count);
+/// From now on accesses to the page of `share` may be, if no line of it is of interest.
+void mark_entry(Thread& thread, uintptr_t address, const Share& share);
 
 /// Moves a slot's counts to its shares; the slot is of nothing then. Returns which lines it had
 /// counts of.

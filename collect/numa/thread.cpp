@@ -75,6 +75,7 @@ void give_back(Work* work) {
     std::fill(std::begin(work->slots->counts[i]), std::end(work->slots->counts[i]), LineCounter{});
   }
   for (SlotUse& use : work->slots->uses) use.is_listed = false;
+  work->slots->pending_count = 0;
   work->slots->used_count = 0;
   work->dirty = nullptr;
   work->spin = {};
@@ -319,6 +320,7 @@ void clear_tags(uintptr_t low, uintptr_t high) {
       if (__atomic_load_n(tag, __ATOMIC_RELAXED) == page)
         __atomic_store_n(tag, 0, __ATOMIC_RELAXED);
     }
+    thread.work->shares.unmark(low, high);
   });
 }
 
