@@ -53,7 +53,8 @@ bool has_fast_path(const Group& group) {
   for (const Member& member : group.members)
     if (member.count > UINT16_MAX) return false;
   const bool waits = group.is_ordered && !group.members[0].is_write;
-  return !waits && group.flags != numa::kIsSpinning && group.span() <= kLineBytes;
+  return !waits && group.flags != numa::kIsSpinning &&
+         (group.spacing != 0 || group.span() <= kLineBytes);
 }
 
 }  // namespace

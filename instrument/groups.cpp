@@ -19,6 +19,7 @@ using namespace llvm;
 /// often it does not, and then each member is a call of its own.
 constexpr uint64_t kMaxSpan = 24;
 constexpr uint64_t kLineBytes = 1u << numa::kLineBits;
+constexpr uint64_t kMaxSeries = 4 * kLineBytes;  ///< bytes
 constexpr uint64_t kMostTimes = 3;  ///< that a position of a series is read or written
 
 struct Place {
@@ -127,7 +128,7 @@ class Grouper {
     const int64_t end = offset + access.size;
     const int64_t low = std::min(group.low, offset), high = std::max(group.high, end);
     const uint64_t span = static_cast<uint64_t>(high - low);
-    if (span > kLineBytes) return false;
+    if (span > kMaxSeries) return false;
     const uint64_t alignment = std::max(MinAlign(group.alignment, distance(group.low, low)),
                                         MinAlign(access.alignment, distance(offset, low)));
     group.low = low;

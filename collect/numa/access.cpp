@@ -248,9 +248,6 @@ bool is_spin_read(Thread& thread, uintptr_t address, uint32_t flags, uintptr_t p
 }
 
 inline void access(uintptr_t address, uint32_t flags, uintptr_t place) {
-  // A line that is new here is likely to be new to the processor's cache as well, and the program
-  // is about to wait for it.
-  __builtin_prefetch(reinterpret_cast<const void*>(address));
   const uint32_t size = flags & kSizeMask;
   Thread* thread = working_thread();
   const bool is_block = size > kWidestAccess;
@@ -275,7 +272,6 @@ inline void access(uintptr_t address, uint32_t flags, uintptr_t place) {
 }
 
 __attribute__((noinline)) void strided(const Run& run, uintptr_t place) {
-  __builtin_prefetch(reinterpret_cast<const void*>(run.address));
   Thread* thread = working_thread();
   if (thread == nullptr) return pass_by(run.address, run.count);
   const Working working(*thread);
@@ -298,6 +294,9 @@ using namespace fathom::numa;
 extern "C" {
 
 FATHOM_EXPORT void __fathom_numa_access(uintptr_t address, uint32_t size_and_flags) {
+  // A line that is new here is likely to be new to the processor's cache as well, and the program
+  // is about to wait for it.
+  __builtin_prefetch(reinterpret_cast<const void*>(address));
   constexpr uint32_t kUnusual = kIsAtomic | kIsSpinning;
   const uint32_t size = size_and_flags & kSizeMask;
   const bool is_usual = (size_and_flags & kUnusual) == 0 && size <= kWidestAccess;
@@ -313,6 +312,7 @@ FATHOM_EXPORT void __fathom_numa_access_at(uintptr_t address, uint32_t size_and_
 FATHOM_EXPORT void __fathom_numa_strided(uintptr_t address, uint32_t size_and_flags, uint64_t count,
                                          int64_t stride) {
   Run run{address, size_and_flags & kSizeMask, (size_and_flags & kIsWrite) != 0, count, stride};
+  __builtin_prefetch(reinterpret_cast<const void*>(address));
   if (count == 0 || count_simple_run(run)) return;
   count_known(run);
   if (run.count == 0) return;
