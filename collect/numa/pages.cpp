@@ -193,9 +193,12 @@ Share* find_share(Thread& thread, uintptr_t address) {
 
 void track_by_lines(Thread& thread, Share& share) {
   const Use& use = *share.use;
-  if (!share.written.load(std::memory_order_relaxed))
+  // Only what happens from now on counts if others are yet to come: what a thread set up before
+  // they came need not be tracked while they only read it.
+  if (!share.written.load(std::memory_order_relaxed) &&
+      use.page->several.load(std::memory_order_relaxed))
     announce(*use.page, &Page::written, &Share::written, use.number);
-  give_lines(share, thread.work->slab);
+  if (share.lines.load(std::memory_order_relaxed) == nullptr) give_lines(share, thread.work->slab);
 }
 
 void count_in_page(Thread& thread, Share& share, uint64_t reads, uint64_t writes) {

@@ -46,9 +46,9 @@ void track_by_lines(Thread& thread, Share& share);
 
 /// A page that several threads access is tracked by lines from its next write on.
 inline void consider_lines(Thread& thread, Share& share, bool is_write) {
-  if (share.lines.load(std::memory_order_relaxed) != nullptr) return;
-  if (share.several.load(std::memory_order_relaxed) &&
-      (is_write || share.written.load(std::memory_order_relaxed)))
+  const bool written = share.written.load(std::memory_order_relaxed);
+  if (share.lines.load(std::memory_order_relaxed) != nullptr && (written || !is_write)) return;
+  if (share.several.load(std::memory_order_relaxed) && (is_write || written))
     track_by_lines(thread, share);
 }
 
