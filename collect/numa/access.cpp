@@ -114,6 +114,7 @@ void count_in_line(Thread& thread, const Run& run, uintptr_t place) {
   if (share == nullptr) return thread.not_counted.add(run.count);
   Work& work = *thread.work;
   const uint64_t line = run.address >> kLineBits;
+  if (run.is_write) share->write_phase = thread.phase.load(std::memory_order_relaxed) + 1;
   consider_lines(thread, *share, run.is_write);
   if (is_hot(*share, line)) {
     sample_place(work, *share, place, run.is_write, 1);

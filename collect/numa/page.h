@@ -92,6 +92,7 @@ struct alignas(64) Share {
   uint64_t touched;       ///< bit i: line i has counts
   uint64_t learned;       ///< bit i: enough is known of which words of line i it accesses
   uint32_t life;          ///< of the page, that the counts by lines are of
+  uint32_t write_phase;   ///< + 1: the last in which the thread wrote; 0: none
   Use* use;
   Share* next;                                   ///< of the Use
   Share* next_dirty;                             ///< of the thread

@@ -52,6 +52,14 @@ inline void consider_lines(Thread& thread, Share& share, bool is_write) {
     track_by_lines(thread, share);
 }
 
+/// Whether the thread's accesses count by lines: others write the page, or it does so itself in
+/// this phase, while others may yet come.
+inline bool counts_by_lines(const Thread& thread, const Share& share) {
+  return share.lines.load(std::memory_order_relaxed) != nullptr &&
+         (share.written.load(std::memory_order_relaxed) ||
+          share.write_phase == thread.phase.load(std::memory_order_relaxed) + 1);
+}
+
 /// Lines that this share counts by words, if it has lines.
 inline uint64_t hot_lines(const Share& share) {
   return share.page_lines->hot.load(std::memory_order_relaxed) & ~share.learned;

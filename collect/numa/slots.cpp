@@ -7,17 +7,9 @@ constinit thread_local fathom::numa::PageSlot __fathom_numa_pages[fathom::numa::
 namespace fathom::numa {
 namespace {
 
-bool has_lines(const Share& share) {
-  return share.lines.load(std::memory_order_relaxed) != nullptr;
-}
-
 uint32_t life_of(const Share& share) {
-  return has_lines(share) ? share.page_lines->life.load(std::memory_order_relaxed) : 0;
-}
-
-/// Which lines the fast path may count reads of.
-uint64_t countable(const Share& share) {
-  return has_lines(share) ? ~hot_lines(share) : ~uint64_t(0);
+  const bool has_lines = share.lines.load(std::memory_order_relaxed) != nullptr;
+  return has_lines ? share.page_lines->life.load(std::memory_order_relaxed) : 0;
 }
 
 /// The counts of one line go to another share than before.
@@ -73,8 +65,9 @@ LineCounter& take_up(Thread& thread, uintptr_t address, Share& share) {
   PageSlot& slot = __fathom_numa_pages[index];
   SlotUse& use = table.uses[index];
   const bool by_line = share.granules != nullptr;
+  const bool has_lines = counts_by_lines(thread, share);
   const uint32_t life = by_line ? 0 : life_of(share);
-  const uint64_t mask = by_line || has_lines(share) ? kLinesOfPage - 1 : 0;
+  const uint64_t mask = by_line || has_lines ? kLinesOfPage - 1 : 0;
   const bool fits = use.share != nullptr && use.page == page && use.by_line == by_line &&
                     slot.mask == mask && use.life == life && (by_line || use.share == &share);
   if (!fits) {
@@ -89,9 +82,10 @@ LineCounter& take_up(Thread& thread, uintptr_t address, Share& share) {
   if (by_line)
     change_line_share(thread, line, table.line_shares[index][line % kLinesOfPage], share,
                       slot.counts[line % kLinesOfPage]);
-  const uint64_t lines = (by_line ? bit_of(line) : ~uint64_t(0)) & countable(share);
+  const uint64_t known = has_lines ? hot_lines(share) : 0;
+  const uint64_t lines = (by_line ? bit_of(line) : ~uint64_t(0)) & ~known;
   slot.readable |= lines;
-  if (has_lines(share) || !share.several.load(std::memory_order_relaxed)) slot.writable |= lines;
+  if (has_lines || !share.several.load(std::memory_order_relaxed)) slot.writable |= lines;
   __atomic_store_n(&slot.tag, page, __ATOMIC_RELAXED);
   return slot.counts[line & mask];
 }
@@ -129,9 +123,9 @@ void count_in_entry(Thread& thread, PageEntry& entry, bool is_write, uint64_t co
 }
 
 void mark_entry(Thread& thread, uintptr_t address, const Share& share) {
-  if (share.granules != nullptr || has_lines(share)) return;
   PageEntry* entry = thread.work->shares.find_entry(address);
   if (entry == nullptr || entry->share() != &share) return;
+  if (share.granules != nullptr || counts_by_lines(thread, share)) return entry->unmark();
   const bool several = share.several.load(std::memory_order_relaxed);
   entry->mark(several ? PageEntry::reads : PageEntry::reads | PageEntry::writes);
 }
