@@ -20,7 +20,7 @@ using namespace llvm;
 constexpr uint64_t kMaxSpan = 24;
 constexpr uint64_t kLineBytes = 1u << numa::kLineBits;
 constexpr uint64_t kMaxSeries = 4 * kLineBytes;  ///< bytes
-constexpr uint64_t kMostTimes = 3;  ///< that a position of a series is read or written
+constexpr uint64_t kMostTimes = 3;               ///< that a position of a series is read or written
 
 struct Place {
   const void* base;

@@ -248,28 +248,38 @@ bool is_spin_read(Thread& thread, uintptr_t address, uint32_t flags, uintptr_t p
   return spin.is_spinning(address, flags & kSizeMask, place, __fathom_numa_pages);
 }
 
-inline void access(uintptr_t address, uint32_t flags, uintptr_t place) {
+bool is_in_page(const Run& run) {
+  return run_within(kPageBits, run.address, run.stride, run.count) == run.count;
+}
+
+/// A copy of a block counts as one access for each 8 bytes.
+Run run_of(uintptr_t address, uint32_t flags) {
   const uint32_t size = flags & kSizeMask;
+  const bool is_write = (flags & kIsWrite) != 0;
+  if (size <= kWidestAccess) return {address, size, is_write, 1, 0};
+  return {address, 8, is_write, (size + 7) / 8, 8};
+}
+
+void count_run(Thread& thread, const Run& run, uintptr_t place) {
+  if (!is_in_page(run) || !count_without_slot(thread, run, place))
+    count_strided(thread, run, place);
+}
+
+void access(uintptr_t address, uint32_t flags, uintptr_t place) {
+  const Run run = run_of(address, flags);
   Thread* thread = working_thread();
-  const bool is_block = size > kWidestAccess;
-  const uint64_t count = is_block ? (size + 7) / 8 : 1;
-  if (__builtin_expect(thread == nullptr, 0)) return pass_by(address, count);
+  if (__builtin_expect(thread == nullptr, 0)) return pass_by(address, run.count);
   {
     const Working working(*thread);
     if (__builtin_expect(epoch.load(std::memory_order_relaxed) == thread->work->epoch, 1) ||
         look_around(*thread)) {
       if (is_spin_read(*thread, address, flags, place)) return thread->spin_reads.add(1);
-      const bool is_write = (flags & kIsWrite) != 0;
-      if (!is_block && count_without_slot(*thread, {address, size, is_write, 1, 0}, place)) return;
-      if (is_block)
-        count_strided(*thread, {address, 8, is_write, count, 8}, place);
-      else
-        count_in_line(*thread, {address, size, is_write, 1, 0}, place);
+      count_run(*thread, run, place);
       thread->work->spin.counted(__fathom_numa_pages);
       return;
     }
   }
-  pass_by(address, count);
+  pass_by(address, run.count);
 }
 
 __attribute__((noinline)) void strided(const Run& run, uintptr_t place) {
@@ -278,10 +288,7 @@ __attribute__((noinline)) void strided(const Run& run, uintptr_t place) {
   const Working working(*thread);
   if (epoch.load(std::memory_order_relaxed) != thread->work->epoch && !look_around(*thread)) return;
   thread->work->spin.other_access();
-  if (run_within(kPageBits, run.address, run.stride, run.count) == run.count &&
-      count_without_slot(*thread, run, place))
-    return;
-  count_strided(*thread, run, place);
+  count_run(*thread, run, place);
 }
 
 }  // namespace
@@ -298,10 +305,12 @@ FATHOM_EXPORT void __fathom_numa_access(uintptr_t address, uint32_t size_and_fla
   // A line that is new here is likely to be new to the processor's cache as well, and the program
   // is about to wait for it.
   __builtin_prefetch(reinterpret_cast<const void*>(address));
-  constexpr uint32_t kUnusual = kIsAtomic | kIsSpinning;
-  const uint32_t size = size_and_flags & kSizeMask;
-  const bool is_usual = (size_and_flags & kUnusual) == 0 && size <= kWidestAccess;
-  if (is_usual && count_again({address, size, (size_and_flags & kIsWrite) != 0, 1, 0})) return;
+  if ((size_and_flags & (kIsAtomic | kIsSpinning)) == 0) {
+    const Run run = run_of(address, size_and_flags);
+    if (run.count == 1 ? count_again(run)
+                       : count_simple_run(run) || (is_in_page(run) && count_again(run)))
+      return;
+  }
   access(address, size_and_flags, reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
 }
 
@@ -317,8 +326,7 @@ FATHOM_EXPORT void __fathom_numa_strided(uintptr_t address, uint32_t size_and_fl
   if (count == 0 || count_simple_run(run)) return;
   count_known(run);
   if (run.count == 0) return;
-  if (run_within(kPageBits, run.address, stride, run.count) == run.count && count_again(run))
-    return;
+  if (is_in_page(run) && count_again(run)) return;
   strided(run, reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
 }
 }
