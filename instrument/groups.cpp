@@ -20,6 +20,7 @@ using namespace llvm;
 constexpr uint64_t kMaxSpan = 24;
 constexpr uint64_t kLineBytes = 1u << numa::kLineBits;
 constexpr uint64_t kMaxSeries = 4 * kLineBytes;  ///< bytes
+constexpr uint32_t kPart = 8;                    ///< bytes of a wide access that count as one
 constexpr uint64_t kMostTimes = 3;               ///< that a position of a series is read or written
 
 struct Place {
@@ -74,9 +75,11 @@ class Grouper {
       if (!previous_ || may_synchronize_between(previous_, access.at)) open_.clear();
       previous_ = access.at;
       if (access.is_ordered || access.is_spinning)
-        start(access);
+        start(access, 0);
+      else if (access.size > kWidest && access.size % kPart == 0 && access.size <= kMaxSeries)
+        add_parts(access);
       else
-        add(access);
+        add(access, 0);
     }
     std::vector<Group> out;
     for (const Group& one : groups_) divide(one, out);
@@ -98,26 +101,38 @@ class Grouper {
     int64_t offset;  // of its first access from the base
   };
 
-  void add(const Access& access) {
-    const Place place = places_.of(access.address);
-    auto& candidates = open_[place.base];
-    for (const Open& candidate : candidates)
-      if (join(groups_[candidate.group], access, place.offset - candidate.offset)) return;
-    candidates.push_back({groups_.size(), place.offset});
-    start(access);
+  /// A wide access counts one for each 8 bytes.
+  void add_parts(const Access& access) {
+    Access part = access;
+    part.size = kPart;
+    for (int64_t within = 0; within < int64_t(access.size); within += kPart) {
+      part.alignment = MinAlign(access.alignment, static_cast<uint64_t>(within));
+      add(part, within);
+    }
   }
 
-  void start(const Access& access) {
+  /// `within`: of a part of a wide access, from its address.
+  void add(const Access& access, int64_t within) {
+    Place place = places_.of(access.address);
+    place.offset += within;
+    auto& candidates = open_[place.base];
+    for (const Open& candidate : candidates)
+      if (join(groups_[candidate.group], access, place.offset - candidate.offset, within)) return;
+    candidates.push_back({groups_.size(), place.offset});
+    start(access, within);
+  }
+
+  void start(const Access& access, int64_t within) {
     Group group{access.at, access.address, 0, access.size, access.alignment, {}, 0, false};
     group.is_ordered = access.is_ordered;
     group.flags =
         (access.is_ordered ? numa::kIsAtomic : 0) | (access.is_spinning ? numa::kIsSpinning : 0);
     group.members.push_back(
-        {access.at, access.address, 0, access.size, access.is_write, 1, order_});
+        {access.at, access.address, 0, within, access.size, access.is_write, 1, order_});
     groups_.push_back(std::move(group));
   }
 
-  bool join(Group& group, const Access& access, int64_t offset) const {
+  bool join(Group& group, const Access& access, int64_t offset, int64_t within) const {
     for (Member& member : group.members) {
       if (member.offset != offset || member.size != access.size) continue;
       if (member.is_write == access.is_write) {
@@ -135,7 +150,7 @@ class Grouper {
     group.high = high;
     group.alignment = alignment;
     group.members.push_back(
-        {access.at, access.address, offset, access.size, access.is_write, 1, order_});
+        {access.at, access.address, offset, within, access.size, access.is_write, 1, order_});
     return true;
   }
 
@@ -201,11 +216,12 @@ class Grouper {
     out.at = origin.at;
     out.address = origin.address;
     out.order = origin.order;
-    out.low = first - origin.offset;
+    const int64_t address = origin.offset - origin.within;  // where out.address is
+    out.low = first - address;
     out.high = out.low;
     out.alignment = MinAlign(group.alignment, distance(first, group.low));
     for (Member& member : out.members) {
-      member.offset -= origin.offset;
+      member.offset -= address;
       out.high = std::max(out.high, member.offset + member.size);
     }
     return out;

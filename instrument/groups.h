@@ -14,6 +14,7 @@ struct Member {
   llvm::Instruction* at = nullptr;  ///< the first of them
   llvm::Value* address = nullptr;
   int64_t offset = 0;  ///< from the group's first access
+  int64_t within = 0;  ///< of a part of a wide access: from its address
   uint32_t size = 0;
   bool is_write = false;
   uint64_t count = 1;
