@@ -115,7 +115,11 @@ class Multiprocessor {
       const double share = out.kind == Kind::global_load ? found->second.dram_read_share
                                                          : found->second.dram_write_share;
       out.dram_bytes = static_cast<float>(out.l2_bytes * share);
-      const double chance = std::min(1.0, share * out.l2_bytes / 32);
+      // L2 keeps checksums of whole sectors: a part of one is read, changed and written.
+      const bool partial =
+          out.kind == Kind::global_store && access.lanes * step.bytes < access.sectors * 32;
+      if (partial) out.l2_bytes *= static_cast<float>(figures_.memory.partial_write_cost);
+      const double chance = std::min(1.0, out.dram_bytes / 32.0);
       out.from_dram = static_cast<double>(salt * 2654435761u % 1024) < chance * 1024;
     }
     if (out.kind == Kind::atomic) {
@@ -295,6 +299,10 @@ class Multiprocessor {
     end_ = std::max(end_, t + 1);
     warp.ready = t + std::max<double>(step.timing.issues, step.timing.stall);
     warp.ready_wait = Wait::dependency;
+    // Where the way goes on elsewhere, instructions have to be fetched.
+    const bool jumps = step.flow != Flow::next && warp.at + 1 < warp.trace->size() &&
+                       (*warp.trace)[warp.at + 1].step != event.step + 1;
+    if (jumps) warp.ready = std::max(warp.ready, t + step.timing.latency);
     occupy(scheduler, step, t);
     Wait wait = Wait::special;
     const double done = complete(event, step, t, wait);
