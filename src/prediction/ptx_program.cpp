@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "prediction/block_order.h"
 #include "prediction/ptx_costs.h"
 #include "prediction/ptx_lowering.h"
 #include "prediction/timing.h"
@@ -41,13 +42,14 @@ class Maker {
     program_.slots = static_cast<uint32_t>(slots_);
     program_.predicates = static_cast<uint32_t>(predicates_);
     for (Step& each : program_.steps) note_slots(each);
+    program_.shape.registers_per_thread = estimate_registers(*entry);
     program_.graph = ControlFlowGraph::build(program_.instructions);
+    for (const Block& each : program_.graph.blocks) order_block(program_, each.first, each.last);
     program_.loops = LoopNest::build(program_.graph, DominatorTree::build(program_.graph));
     program_.shape.grid = launch_.grid;
     program_.shape.block = launch_.block;
     program_.shape.static_shared_memory = shared_;
     program_.shape.dynamic_shared_memory = launch_.dynamic_shared;
-    program_.shape.registers_per_thread = estimate_registers(*entry);
     return std::move(program_);
   }
 
@@ -293,7 +295,9 @@ class Maker {
         estimate = std::min(
             estimate, std::max(16u, machine_.occupancy.registers / (entry.min_blocks * threads)));
     }
-    return estimate;
+    // The caller's block runs, so that the assembler must have found a way.
+    const uint32_t warps = (launch_.warps_per_block() + 3) / 4 * 4;
+    return std::min(estimate, machine_.occupancy.registers / (warps * 32) / 8 * 8);
   }
 
   const PtxModule& module_;

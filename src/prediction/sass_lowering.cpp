@@ -427,6 +427,13 @@ class Lowering {
       take_results();
       step_.op = Op::absolute_value;
       source(0);
+    } else if (is("VIADDMNMX") || is("VIMNMX3")) {
+      take_results();
+      step_.op = Op::minimum;
+      step_.amount = is("VIADDMNMX") ? 1 : 2;
+      step_.is_signed = !has("U32");
+      for (size_t i = 0; i < 3; ++i) source(i);
+      take_predicates();
     } else if (is("IMNMX") || is("VIMNMX") || is("UIMNMX") || is("FMNMX") || is("DMNMX") ||
                is("UVIMNMX")) {
       const bool is_float = is("FMNMX") || is("DMNMX");

@@ -384,6 +384,10 @@ uint32_t WarpRunner::record_access(const Step& step, const LaneValues& addresses
                   : step.space == MemorySpace::local
                       ? local_access(step, addresses, mask, warp_number_, walk_.sectors)
                       : global_access(step, addresses, mask, walk_.sectors);
+  // Threads that add to one place let one of them do it: the assembler sees to that.
+  const bool together =
+      !program_.from_sass && step.op == Op::atomic && access.wavefronts == access.lanes;
+  if (together) access.lanes = 1;
   access.unknown = unknown;
   walk_.accesses.push_back(access);
   return static_cast<uint32_t>(walk_.accesses.size() - 1);
