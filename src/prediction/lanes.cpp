@@ -56,6 +56,13 @@ uint64_t as_bits(double value, bool is_double) {
                    : std::bit_cast<uint32_t>(static_cast<float>(value));
 }
 
+double rounded(double value, uint8_t how) {
+  return how == 1   ? std::floor(value)
+         : how == 2 ? std::ceil(value)
+         : how == 3 ? std::trunc(value)
+                    : std::nearbyint(value);
+}
+
 }  // namespace
 
 Lanes::Lanes(const Program& program)
@@ -198,6 +205,8 @@ void Lanes::execute(const Step& step, const Launch& launch, uint32_t mask) {
     case Op::float_multiply_add:
     case Op::float_minimum:
     case Op::reciprocal:
+    case Op::float_divide:
+    case Op::float_root:
     case Op::float_other:
     case Op::int_to_float:
     case Op::float_to_int:
@@ -519,11 +528,7 @@ void Lanes::floating(const Step& step, uint32_t mask) {
           ++result[i];
         break;
       case Op::float_to_int: {
-        double value = x[0];
-        value = step.amount == 1   ? std::floor(value)
-                : step.amount == 2 ? std::ceil(value)
-                : step.amount == 3 ? std::trunc(value)
-                                   : std::nearbyint(value);
+        double value = rounded(x[0], step.amount);
         const double least = step.is_signed ? -2147483648.0 : 0,
                      most = step.is_signed ? 2147483647.0 : 4294967295.0;
         if (!step.wide) value = std::isnan(value) ? 0 : std::clamp(value, least, most);
@@ -532,7 +537,7 @@ void Lanes::floating(const Step& step, uint32_t mask) {
         break;
       }
       case Op::float_to_float:
-        result[i] = as_bits(x[0], step.wide);
+        result[i] = as_bits(step.high ? rounded(x[0], step.amount) : x[0], step.wide);
         break;
       default:
         result[i] = 0;

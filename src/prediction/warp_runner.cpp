@@ -53,7 +53,8 @@ bool WarpRunner::run(std::array<uint32_t, 3> block, uint32_t warp, uint64_t budg
                  warp;
   const uint32_t threads = launch_.threads_per_block();
   const uint32_t left = threads - std::min(threads, warp * kLanes);
-  groups_.assign(1, {0, left >= kLanes ? ~0u : (1u << left) - 1, {}});
+  groups_.assign(1, {0, left >= kLanes ? ~0u : (1u << left) - 1, {}, false});
+  meeting_ = {};
   if (groups_[0].mask == 0) return true;
   while (executed_ < budget) {
     if (!step()) return walk_.executed += executed_, true;
@@ -62,12 +63,44 @@ bool WarpRunner::run(std::array<uint32_t, 3> block, uint32_t warp, uint64_t budg
   return false;
 }
 
-/// Threads that are behind go first, so that they catch up where their ways meet.
-size_t WarpRunner::lowest() const {
-  size_t best = 0;
+/// Threads that are behind go first, so that they catch up where their ways meet. Where all wait
+/// for others that took another way out, the first go on.
+size_t WarpRunner::lowest() {
+  size_t best = groups_.size();
+  for (size_t i = 0; i < groups_.size(); ++i)
+    if (!groups_[i].waits && (best == groups_.size() || groups_[i].at < groups_[best].at)) best = i;
+  if (best < groups_.size()) return best;
+  best = 0;
   for (size_t i = 1; i < groups_.size(); ++i)
     if (groups_[i].at < groups_[best].at) best = i;
+  groups_[best].waits = false;
+  ++groups_[best].at;
   return best;
+}
+
+/// Whether all threads that are to meet here have come; those that have are one group then.
+bool WarpRunner::meet(size_t group, const Step& step) {
+  const Group& own = groups_[group];
+  uint32_t first = 0;
+  while (!(own.mask >> first & 1)) ++first;
+  uint32_t alive = 0, here = 0;
+  for (const Group& each : groups_) {
+    alive |= each.mask;
+    const bool waits_here = each.waits && each.at == own.at && each.calls == own.calls;
+    if (waits_here || &each == &own) here |= each.mask;
+  }
+  if (meeting_[step.amount][first] & alive & ~here) return false;
+  const uint32_t at = own.at;
+  for (size_t i = groups_.size(); i-- > 0;) {
+    if (i == group || !groups_[i].waits || groups_[i].at != at ||
+        groups_[i].calls != groups_[group].calls)
+      continue;
+    groups_[group].mask |= groups_[i].mask;
+    groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (i < group) --group;
+  }
+  groups_[group].at = at + 1;
+  return true;
 }
 
 void WarpRunner::leave(size_t group, uint32_t mask) {
@@ -81,7 +114,7 @@ bool WarpRunner::step() {
   if (groups_.size() > 1) {
     current = lowest();
     for (size_t i = groups_.size(); i-- > 0;) {
-      if (i == current || groups_[i].at != groups_[current].at) continue;
+      if (i == current || groups_[i].at != groups_[current].at || groups_[i].waits) continue;
       if (groups_[i].calls != groups_[current].calls) continue;
       groups_[current].mask |= groups_[i].mask;
       groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -111,6 +144,13 @@ bool WarpRunner::step() {
     case Op::return_:
       branch(current, now, all);
       return !groups_.empty();
+    case Op::meet_later:
+      for (uint32_t i = 0; i < kLanes; ++i)
+        if (mask >> i & 1) meeting_[now.amount][i] = mask;
+      break;
+    case Op::meet:
+      if (!meet(current, now)) groups_[current].waits = true;
+      return true;
     case Op::load:
     case Op::store:
     case Op::atomic:
@@ -179,7 +219,11 @@ uint32_t WarpRunner::decide(uint32_t at, const Step& step, uint32_t mask, uint32
     if (loop != kNoBlock && step.op == Op::branch) loops_[loop].known_exit = true;
     return taken;
   }
-  if (was_known_[at]) spoiled_ = true;
+  // What a loop that was skipped ahead made unknown is no matter of data.
+  if (was_known_[at]) {
+    spoiled_ |= loop != kNoBlock;
+    return taken;
+  }
   const auto with = [&](uint32_t lanes) { return (taken & ~unknown) | (lanes & unknown); };
   if (loop != kNoBlock) {
     if (step.op == Op::exit) return with(0);  // goes on until the loop's own end

@@ -57,6 +57,7 @@ class WarpRunner {
   struct Group {
     uint32_t at = 0, mask = 0;
     std::vector<uint32_t> calls;
+    bool waits = false;  ///< for the others at the place where they meet
   };
   struct LoopProgress {
     uint32_t rounds = 0;
@@ -68,7 +69,8 @@ class WarpRunner {
   };
 
   bool step();
-  size_t lowest() const;
+  size_t lowest();
+  bool meet(size_t group, const Step& step);
   void enter_header(uint32_t step);
   void try_to_skip(uint32_t loop);
   uint64_t growths_left(uint32_t loop, const Lanes::Growth& growth) const;
@@ -92,6 +94,7 @@ class WarpRunner {
   Walk& walk_;
   Lanes lanes_;
   std::vector<Group> groups_;
+  std::array<std::array<uint32_t, kLanes>, 16> meeting_{};  ///< by barrier and thread: who meets
   std::vector<LoopProgress> loops_;
   std::vector<uint32_t> header_of_;   ///< by step: loop whose header starts there
   std::vector<uint64_t> address_of_;  ///< by step: what a load read last, in its first thread
