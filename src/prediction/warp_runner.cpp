@@ -36,6 +36,7 @@ WarpRunner::WarpRunner(const Program& program, const Launch& launch, const WalkL
     const uint32_t first = program.graph.blocks[program.loops.loops[i].header].first;
     if (header_of_[first] == kNoBlock) header_of_[first] = i;
   }
+  find_exits();
 }
 
 bool WarpRunner::run(std::array<uint32_t, 3> block, uint32_t warp, uint64_t budget,
@@ -334,14 +335,31 @@ bool WarpRunner::run_rounds(uint32_t loop, uint32_t rounds, uint64_t limit) {
   return true;
 }
 
+/// For each branch out of a loop, the comparison before it that decides, in the text's order; of 64
+/// bits both.
+void WarpRunner::find_exits() {
+  exits_.assign(program_.loops.loops.size(), {});
+  for (uint32_t i = 0; i < program_.steps.size(); ++i) {
+    const Step& branch = program_.steps[i];
+    if (branch.op != Op::branch) continue;
+    const uint32_t loop = decisions_.loop_left(i);
+    if (loop == kNoBlock) continue;
+    int16_t wanted = branch.guard.index >= 0 ? branch.guard.index : branch.predicates[0].index;
+    for (uint32_t at = i; at-- > 0 && wanted >= 0;) {
+      const Step& step = program_.steps[at];
+      const bool writes =
+          step.result_predicates[0] == wanted || step.result_predicates[1] == wanted;
+      if (!writes || !program_.loops.contains(loop, program_.graph.block_of[at])) continue;
+      if (step.op == Op::compare) exits_[loop].push_back(at);
+      wanted = step.op == Op::compare && step.extended ? step.predicates[1].index : int16_t{-1};
+    }
+  }
+}
+
 uint64_t WarpRunner::growths_left(uint32_t loop, const Lanes::Growth& growth) const {
   uint64_t least = ~uint64_t{0};
-  for (uint32_t block : program_.loops.loops[loop].blocks) {
-    const Block& each = program_.graph.blocks[block];
-    for (uint32_t i = each.first; i <= each.last; ++i)
-      if (program_.steps[i].op == Op::compare)
-        least = std::min(least, lanes_.growths_until(program_.steps[i], growth, groups_[0].mask));
-  }
+  for (uint32_t each : exits_[loop])
+    least = std::min(least, lanes_.growths_until(program_.steps[each], growth, groups_[0].mask));
   return least;
 }
 

@@ -73,6 +73,7 @@ class WarpRunner {
   bool meet(size_t group, const Step& step);
   void enter_header(uint32_t step);
   void try_to_skip(uint32_t loop);
+  void find_exits();
   uint64_t growths_left(uint32_t loop, const Lanes::Growth& growth) const;
   uint32_t assumed_guard(uint32_t at, const Step& step, uint32_t mask);
   bool run_rounds(uint32_t loop, uint32_t rounds, uint64_t limit);
@@ -96,7 +97,8 @@ class WarpRunner {
   std::vector<Group> groups_;
   std::array<std::array<uint32_t, kLanes>, 16> meeting_{};  ///< by barrier and thread: who meets
   std::vector<LoopProgress> loops_;
-  std::vector<uint32_t> header_of_;   ///< by step: loop whose header starts there
+  std::vector<std::vector<uint32_t>> exits_;  ///< by loop: comparisons that end it
+  std::vector<uint32_t> header_of_;           ///< by step: loop whose header starts there
   std::vector<uint64_t> address_of_;  ///< by step: what a load read last, in its first thread
   std::vector<uint32_t>
       sharing_of_;  ///< by step: threads that a load's addresses were the same for
