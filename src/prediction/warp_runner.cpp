@@ -279,6 +279,7 @@ void WarpRunner::enter_header(uint32_t at) {
       previous_, static_cast<uint32_t>(program_.steps.size() - 1))];
   const bool again = executed_ > 0 && program_.loops.contains(loop, before);
   if (!again) {
+    progress.entry_events = trace_->events.size();
     progress.rounds = 0;
     progress.known_exit = false;
     progress.states = 0;
@@ -302,7 +303,8 @@ void WarpRunner::enter_header(uint32_t at) {
     progress.states = 0;
     try_to_skip(loop);
     progress.first = progress.second = {};
-    progress.next_try = progress.rounds + std::max(16u, progress.rounds / 2);
+    progress.next_try =
+        progress.endless ? ~0u : progress.rounds + std::max(16u, progress.rounds / 2);
     return;
   }
   ++progress.states;
@@ -344,14 +346,16 @@ void WarpRunner::find_exits() {
     if (branch.op != Op::branch) continue;
     const uint32_t loop = decisions_.loop_left(i);
     if (loop == kNoBlock) continue;
-    int16_t wanted = branch.guard.index >= 0 ? branch.guard.index : branch.predicates[0].index;
-    for (uint32_t at = i; at-- > 0 && wanted >= 0;) {
+    std::set<int16_t> wanted{branch.guard.index, branch.predicates[0].index};
+    wanted.erase(-1);
+    for (uint32_t at = i; at-- > 0 && !wanted.empty();) {
       const Step& step = program_.steps[at];
-      const bool writes =
-          step.result_predicates[0] == wanted || step.result_predicates[1] == wanted;
-      if (!writes || !program_.loops.contains(loop, program_.graph.block_of[at])) continue;
+      const size_t found =
+          wanted.erase(step.result_predicates[0]) + wanted.erase(step.result_predicates[1]);
+      if (found == 0 || !program_.loops.contains(loop, program_.graph.block_of[at])) continue;
       if (step.op == Op::compare) exits_[loop].push_back(at);
-      wanted = step.op == Op::compare && step.extended ? step.predicates[1].index : int16_t{-1};
+      for (const PredicateSource& each : step.predicates)
+        if (each.index >= 0) wanted.insert(each.index);
     }
   }
 }
@@ -364,7 +368,7 @@ uint64_t WarpRunner::growths_left(uint32_t loop, const Lanes::Growth& growth) co
 }
 
 /// Goes on with a loop as long as its registers grow evenly, in steps that double; the rounds that
-/// were written down last stand for those that were skipped.
+/// were written down stand for those that were skipped.
 void WarpRunner::try_to_skip(uint32_t loop) {
   const bool was_quiet = quiet_;
   const size_t from = loops_[loop].second_events, to = trace_->events.size();
@@ -406,11 +410,13 @@ void WarpRunner::try_to_skip(uint32_t loop) {
   if (skipped >= kEndless) {
     go_back(before);
     skipped = 0;
+    loops_[loop].endless = true;
   }
   quiet_ = was_quiet;
   if (quiet_) return;
-  const auto factor = static_cast<float>(1 + skipped);
-  for (size_t i = from; i < to; ++i) trace_->events[i].weight *= factor;
+  const auto factor =
+      static_cast<float>(1 + static_cast<double>(skipped * kRounds) / std::max(1u, before.rounds));
+  for (size_t i = loops_[loop].entry_events; i < to; ++i) trace_->events[i].weight *= factor;
 }
 
 // Memory.

@@ -61,9 +61,10 @@ class WarpRunner {
   };
   struct LoopProgress {
     uint32_t rounds = 0;
-    bool known_exit = false;
+    bool known_exit = false, endless = false;
     int states = 0;
     Lanes::State first, second;
+    size_t entry_events = 0;  ///< of the trace when the loop was entered
     size_t second_events = 0;
     uint32_t next_try = 8;
   };
