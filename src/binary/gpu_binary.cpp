@@ -267,8 +267,9 @@ KernelParameters kernel_parameters(const GpuBinary& binary, const GpuSymbol& ker
     parameter.size = reader.u32() >> 18;
     if (!reader.failed()) parameters.list.push_back(parameter);
   });
-  std::sort(parameters.list.begin(), parameters.list.end(),
-            [](const KernelParameter& a, const KernelParameter& b) { return a.ordinal < b.ordinal; });
+  std::sort(
+      parameters.list.begin(), parameters.list.end(),
+      [](const KernelParameter& a, const KernelParameter& b) { return a.ordinal < b.ordinal; });
   return parameters;
 }
 

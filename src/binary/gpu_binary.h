@@ -70,7 +70,7 @@ struct KernelParameter {
   uint32_t ordinal = 0, offset = 0, size = 0;
 };
 struct KernelParameters {
-  uint32_t base = 0;  ///< of the first parameter in constant bank 0
+  uint32_t base = 0;                  ///< of the first parameter in constant bank 0
   std::vector<KernelParameter> list;  ///< by ordinal; empty if the compiler recorded none
 };
 KernelParameters kernel_parameters(const GpuBinary& binary, const GpuSymbol& kernel);
