@@ -252,7 +252,7 @@ class AdvicePrinter {
     std::string note =
         "A speedup of 1.25x means that the same work takes 1/1.25 of the time. Each estimate is "
         "for one change alone: gains of several changes overlap and do not multiply. Ranges show "
-        "the error of sampling (95%), not that of the model. Change one thing, then measure again.";
+        "the error of sampling (95%) and that of the model. Change one thing, then measure again.";
     if (profile_.run.sampling_period_log2 && !profile_.run.sampling_serialized)
       note +=
           " Samples of a function that was launched from several places are shared among these by "
