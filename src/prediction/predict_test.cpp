@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
+#include <random>
 
 #include "prediction/memory_plan.h"
 #include "prediction/testing.h"
@@ -130,6 +132,66 @@ TEST(Predict, ABlockThatDoesNotFitIsRefused) {
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message().find("too many shared memory"), std::string::npos)
       << refused.error().message();
+}
+
+/// Predicts each kernel of a file that may be damaged; the launch has what most kernels accept.
+void predict_all(const KernelSource& source) {
+  for (const std::string& name : source.kernels) {
+    const Launch launch = launch_of(40, 64);
+    ParameterBlock block(source.parameters(name), 2560);
+    const auto program =
+        source.binary
+            ? make_program(*source.binary, *source.binary->find(name), test::h200(), launch, block)
+            : make_program(*source.ptx, name, test::h200(), launch, block);
+    if (!program.ok()) continue;
+    const auto prediction =
+        predict(*program, launch, test::h200(), PredictionModel::simulation, block);
+    EXPECT_TRUE(prediction.ok() ? prediction->time_us > 0 : !prediction.error().what.empty());
+  }
+}
+
+TEST(Predict, NoMutationOfPtxCrashes) {
+  const std::string good[] = {*read_text_file(test::ptx_fixture("kernels.ptx")),
+                              *read_text_file(test::ptx_fixture("features.ptx"))};
+  const std::string path = testing::TempDir() + "mutated.ptx";
+  SourceOptions options;
+  options.arch = "sm_90";
+  options.ptxas = "none";
+  std::mt19937 random(11);
+  int opened = 0;
+  for (int round = 0; round < 80; ++round) {
+    std::string bad = good[round % 2];
+    for (unsigned i = 0; i <= random() % 4; ++i) {
+      // Digits and letters rather than any byte, so that much of it is still PTX.
+      const size_t at = random() % bad.size();
+      if (std::isalnum(static_cast<unsigned char>(bad[at])))
+        bad[at] = "0123456789abcdefrsx"[random() % 19];
+    }
+    ASSERT_TRUE(write_file(path, bad).ok());
+    const auto source = open_kernels(path, options);
+    if (!source.ok()) continue;
+    ++opened;
+    predict_all(*source);
+  }
+  EXPECT_GT(opened, 10) << "hardly any was still PTX";
+  std::remove(path.c_str());
+}
+
+TEST(Predict, NoMutationOfMachineCodeCrashes) {
+  const std::string good = *read_text_file(test::ptx_fixture("kernels.sm_90.cubin"));
+  const std::string path = testing::TempDir() + "mutated.cubin";
+  SourceOptions options;
+  options.arch = "sm_90";
+  std::mt19937 random(12);
+  for (int round = 0; round < 40; ++round) {
+    std::string bad = good;
+    for (unsigned i = 0; i <= random() % 16; ++i)
+      bad[64 + random() % (bad.size() - 64)] ^= static_cast<char>(1u << random() % 8);
+    ASSERT_TRUE(write_file(path, bad).ok());
+    const auto source = open_kernels(path, options);
+    if (source.ok() && source->binary) predict_all(*source);
+  }
+  std::remove(path.c_str());
 }
 
 TEST(MemoryPlan, BlocksThatReadTheSameCountItOnce) {

@@ -248,7 +248,8 @@ class Lowering {
     if (slot != frame_.variable_slots.end())
       inside.slot = static_cast<int16_t>(slot->second + static_cast<int16_t>(address.value / 4));
     if (!loads) {
-      const bool vector = top_.size() > 1 && top_[1]->kind == PtxOperandKind::vector;
+      const bool vector =
+          top_.size() > 1 && top_[1]->kind == PtxOperandKind::vector && top_[1]->count > 0;
       step_.result = inside.slot;
       step_.wide = inside.wide;
       step_.result_slots = inside.wide ? 2 : 1;

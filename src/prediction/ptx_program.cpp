@@ -34,7 +34,7 @@ class Maker {
     place_variables(*entry);
     functions_.push_back(entry);
     for (size_t i = 0; i < functions_.size(); ++i) add_function(*functions_[i], i == 0);
-    if (slots_ > kMostSlots)
+    if (slots_ + predicates_ > kMostSlots)
       return Error{ErrorKind::cannot_answer,
                    "the kernel has too many registers to be predicted from PTX", kernel,
                    "install ptxas, or give a cubin"};
@@ -90,7 +90,7 @@ class Maker {
             static_cast<int16_t>(std::min<size_t>(predicates_++, kMostSlots)));
       } else {
         frame.register_slots.push_back(static_cast<int16_t>(std::min<size_t>(slots_, kMostSlots)));
-        slots_ += std::max<size_t>(1, size_t{each.type.bits} * each.elements / 32);
+        slots_ += std::max<size_t>(1, each.type.bits / 32u) * each.elements;
       }
     }
     if (!is_entry) {
@@ -223,12 +223,16 @@ class Maker {
         step.result = to;
         step.result_slots = step.wide ? 2 : 1;
       };
+      const auto slot = [&](const PtxVariable& variable) {
+        const auto found = slots.find(variable.name);
+        return found == slots.end() ? kNoSlot : found->second;
+      };
       for (size_t i = 0; i < call.operands.arguments.size() && i < call.callee->parameters.size();
            ++i)
         move(call.first + static_cast<uint32_t>(i), call.operands.arguments[i],
-             slots.at(call.callee->parameters[i].name), call.callee->parameters[i].size);
+             slot(call.callee->parameters[i]), call.callee->parameters[i].size);
       for (size_t i = 0; i < call.operands.results.size() && i < call.callee->results.size(); ++i)
-        move(call.at + 1 + static_cast<uint32_t>(i), slots.at(call.callee->results[i].name),
+        move(call.at + 1 + static_cast<uint32_t>(i), slot(call.callee->results[i]),
              call.operands.results[i], call.callee->results[i].size);
     }
     for (size_t i = 0; i < program_.steps.size(); ++i) {
