@@ -53,27 +53,27 @@ void announce(Page& page, std::atomic<bool> Page::*flag, std::atomic<bool> Share
   {
     Held held(page.lock);
     if ((page.*flag).exchange(true, std::memory_order_relaxed)) return;
-    for_each_share(page,
-                   [&](Share& share) { (share.*copy).store(true, std::memory_order_relaxed); });
+    for_each_share(page, [&](Share& share) { (share.*copy).store(true); });
   }
   clear_tags(number << kPageBits, (number + 1) << kPageBits);
 }
 
-/// The page's first thread; a new one if it has none.
-void claim(Page& page, uint64_t number, const Thread& thread) {
-  const uint32_t first = page.first.load(std::memory_order_acquire);
-  if (first == thread.index + 1) return;
-  if (first != 0) {
-    if (!page.several.load(std::memory_order_relaxed))
-      announce(page, &Page::several, &Share::several, number);
-    return;
-  }
+/// The thread becomes the page's first if it has none. False: another is.
+bool become_first(Page& page, const Thread& thread) {
   Held held(page.lock);
-  if (page.first.load(std::memory_order_relaxed) != 0) return;
+  if (page.first.load(std::memory_order_relaxed) != 0) return false;
   page.first.store(thread.index + 1, std::memory_order_release);
   for_each_share(page, [&](Share& share) {
     share.local.store(share.thread == thread.index, std::memory_order_relaxed);
   });
+  return true;
+}
+
+void claim(Page& page, uint64_t number, const Thread& thread) {
+  const uint32_t first = page.first.load(std::memory_order_acquire);
+  if (first == thread.index + 1 || (first == 0 && become_first(page, thread))) return;
+  if (!page.several.load(std::memory_order_relaxed))
+    announce(page, &Page::several, &Share::several, number);
 }
 
 Use* use_of(Page& page, uint64_t number, uint32_t object, bool mixed, Slab& slab) {

@@ -22,8 +22,8 @@ class PageEntry {
   void set(Share* share) {
     value_.store(reinterpret_cast<uintptr_t>(share), std::memory_order_relaxed);
   }
-  void mark(uintptr_t marks) { value_.fetch_or(marks, std::memory_order_relaxed); }
-  void unmark() { value_.fetch_and(~kMarks, std::memory_order_relaxed); }
+  void mark(uintptr_t marks) { value_.fetch_or(marks); }
+  void unmark() { value_.fetch_and(~kMarks); }
 
   LineCounter counts;  ///< of which a PendingEntry tells
 

@@ -12,6 +12,16 @@ uint32_t life_of(const Share& share) {
   return has_lines ? share.page_lines->life.load(std::memory_order_relaxed) : 0;
 }
 
+/// How a page is used. Another thread that changes it takes back after that what may be counted
+/// without coming here; who gives leave looks once more after that: one of the two sees the other.
+struct Standing {
+  bool several, written;
+  bool operator==(const Standing&) const = default;
+};
+Standing standing_of(const Share& share) {
+  return {share.several.load(), share.written.load()};
+}
+
 /// The counts of one line go to another share than before.
 void change_line_share(Thread& thread, uint64_t line, Share*& from, Share& to,
                        LineCounter& counter) {
@@ -65,6 +75,7 @@ LineCounter& take_up(Thread& thread, uintptr_t address, Share& share) {
   PageSlot& slot = __fathom_numa_pages[index];
   SlotUse& use = table.uses[index];
   const bool by_line = share.granules != nullptr;
+  const Standing before = standing_of(share);
   const bool has_lines = counts_by_lines(thread, share);
   const uint32_t life = by_line ? 0 : life_of(share);
   const uint64_t mask = by_line || has_lines ? kLinesOfPage - 1 : 0;
@@ -85,8 +96,9 @@ LineCounter& take_up(Thread& thread, uintptr_t address, Share& share) {
   const uint64_t known = has_lines ? hot_lines(share) : 0;
   const uint64_t lines = (by_line ? bit_of(line) : ~uint64_t(0)) & ~known;
   slot.readable |= lines;
-  if (has_lines || !share.several.load(std::memory_order_relaxed)) slot.writable |= lines;
-  __atomic_store_n(&slot.tag, page, __ATOMIC_RELAXED);
+  if (has_lines || !before.several) slot.writable |= lines;
+  __atomic_store_n(&slot.tag, page, __ATOMIC_SEQ_CST);
+  if (!(standing_of(share) == before)) __atomic_store_n(&slot.tag, 0, __ATOMIC_RELAXED);
   return slot.counts[line & mask];
 }
 
@@ -126,8 +138,9 @@ void mark_entry(Thread& thread, uintptr_t address, const Share& share) {
   PageEntry* entry = thread.work->shares.find_entry(address);
   if (entry == nullptr || entry->share() != &share) return;
   if (share.granules != nullptr || counts_by_lines(thread, share)) return entry->unmark();
-  const bool several = share.several.load(std::memory_order_relaxed);
-  entry->mark(several ? PageEntry::reads : PageEntry::reads | PageEntry::writes);
+  const Standing before = standing_of(share);
+  entry->mark(before.several ? PageEntry::reads : PageEntry::reads | PageEntry::writes);
+  if (!(standing_of(share) == before)) entry->unmark();
 }
 
 void flush_slots(Thread& thread, PageSlot* slots) {

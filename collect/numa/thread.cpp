@@ -317,7 +317,7 @@ void clear_tags(uintptr_t low, uintptr_t high) {
     PageSlot* slots = thread.slots.load(std::memory_order_acquire);
     for (uint64_t page = first; page <= last; ++page) {
       uint64_t* tag = &slots[page % kCachedPages].tag;
-      if (__atomic_load_n(tag, __ATOMIC_RELAXED) == page)
+      if (__atomic_load_n(tag, __ATOMIC_SEQ_CST) == page)
         __atomic_store_n(tag, 0, __ATOMIC_RELAXED);
     }
     thread.work->shares.unmark(low, high);
