@@ -71,7 +71,13 @@ void find_shared_sectors(std::vector<AccessCost>& costs) {
 
 }  // namespace
 
-std::vector<AccessCost> access_costs(const KernelView& view) {
+double unit_cycles(const LaneAccess& access, double sectors, double lines) {
+  if (access.space == MemorySpace::shared)
+    return access.passes.value_or(std::max(1.0, access.ideal_passes));
+  return std::max({1.0, sectors / 4, lines / 2});
+}
+
+std::vector<AccessCost> find_access_costs(const KernelView& view) {
   std::vector<AccessCost> costs;
   for (const FunctionPart& part : view.parts()) {
     std::map<uint32_t, double> waits, unread;
@@ -113,14 +119,6 @@ SplitAddress split_address(const Instruction& instruction) {
     }
   }
   return result;
-}
-
-double access_demand(const KernelView& view, const WhatIf& model) {
-  return model.access_busy() * view.total() / model.warps();
-}
-
-double memory_demand(const KernelView& view, const WhatIf& model) {
-  return model.memory_busy() * view.total() / model.warps();
 }
 
 void add_wait_evidence(const AccessCost& cost, Finding& finding) {

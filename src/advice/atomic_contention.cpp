@@ -51,7 +51,7 @@ double unit_cycles(const AccessCost& cost) {
 
 Match match_atomics(const KernelView& view) {
   Match match;
-  for (const AccessCost& cost : access_costs(view)) {
+  for (const AccessCost& cost : view.access_costs()) {
     match.cycles += cost.issued * unit_cycles(cost);
     if (cost.instruction().op_class != OpClass::atomic || meeting_of(*cost.access) == Meeting::none)
       continue;
@@ -112,8 +112,8 @@ class AtomicContention : public Optimizer {
     Change change;
     // Where nobody waits for a place in the queue, fewer of them leave it no shorter.
     if (all_throttled > 0)
-      change.access = share * access_demand(view, model) * throttled / all_throttled;
-    if (waits > 0) change.memory = share * memory_demand(view, model);
+      change.access = share * model.access_demand() * throttled / all_throttled;
+    if (waits > 0) change.memory = share * model.memory_demand();
     change.delay = kGone * std::max(0.0, hotspots.stalls() - throttled);
     return change;
   }

@@ -21,7 +21,7 @@ struct Conflicts {
 
 Conflicts conflicts_of(const KernelView& view) {
   Conflicts result;
-  for (const AccessCost& cost : access_costs(view)) {
+  for (const AccessCost& cost : view.access_costs()) {
     const LaneAccess& access = *cost.access;
     double passes = std::max(1.0, cost.sectors / 4);
     if (access.space == MemorySpace::shared) passes = access.passes.value_or(access.ideal_passes);
@@ -74,9 +74,9 @@ class BankConflicts : public Optimizer {
   }
 
  private:
-  static Change change_of(const KernelView& view, const WhatIf& model, const Conflicts& conflicts) {
+  static Change change_of(const WhatIf& model, const Conflicts& conflicts) {
     Change change;
-    change.access = conflicts.extra / conflicts.passes * access_demand(view, model);
+    change.access = conflicts.extra / conflicts.passes * model.access_demand();
     for (const AccessCost& cost : conflicts.accesses)
       change.delay +=
           (cost.waits + cost.unread) * (1 - cost.access->ideal_passes / *cost.access->passes);
@@ -106,7 +106,7 @@ class BankConflicts : public Optimizer {
                                 conflicts.extra / conflicts.passes, "fraction"});
     add_wait_evidence(worst, finding);
     const WhatIf& model = view.model();
-    finding.speedup = estimate(view, model, change_of(view, model, conflicts), 0.7, 1.5);
+    finding.speedup = estimate(view, model, change_of(model, conflicts), 0.7, 1.5);
     finding.title = "Threads of a warp access the same bank of shared memory";
     finding.text = format(
         "Shared memory has 32 banks of 4 bytes that work side by side. Here the threads of a warp "

@@ -18,50 +18,24 @@ class BlockIncrease : public Optimizer {
     const LaunchGroup& group = view.main_group();
     double blocks = double(group.shape.blocks()), multiprocessors = device->multiprocessors;
     if (blocks >= multiprocessors || blocks == 0) return {};
-    Residency now = residency(view, group);
-    // The same threads on all multiprocessors: each scheduler has fewer warps then.
-    Parallelism p;
-    p.issue_ratio = view.issued() / std::max(1.0, view.total());
-    p.warps = now.warps_per_scheduler;
-    p.new_warps = p.warps * blocks / multiprocessors;
-    return {describe(view, group, p, multiprocessors)};
+    return {describe(view, group, multiprocessors)};
   }
 
  private:
-  /// f corrects equations 8 and 9 by what was measured. Now: the schedulers' issue rate is known
-  /// from the samples (those that are no latency samples). Then: where a scheduler has at most one
-  /// warp left, nobody competes for a turn or a unit, so that a warp issues more often.
-  static double factor(const KernelView& view, const Parallelism& p) {
-    double measured = view.active() / std::max(1.0, view.total());
-    double modelled = issue_rate(p.issue_ratio, p.warps);
-    double now = measured > 0 ? modelled / measured : 1;
-    if (p.new_warps > 1) return now;
-    double alone = issue_rate(issue_ratio_alone(view), p.new_warps);
-    return now * alone / std::max(1e-6, issue_rate(p.issue_ratio, p.new_warps));
-  }
-
-  static double issue_ratio_alone(const KernelView& view) {
-    const StallCounts& s = view.kernel().samples;
-    double contention = 0;
-    for (StallReason reason :
-         {StallReason::not_selected, StallReason::math_pipe_throttle, StallReason::dispatch_stall,
-          StallReason::lg_throttle, StallReason::mio_throttle, StallReason::tex_throttle})
-      contention += double(s.all[size_t(reason)]);
-    return view.issued() / std::max(1.0, view.total() - contention);
-  }
-
-  static Finding describe(const KernelView& view, const LaunchGroup& group, Parallelism p,
+  static Finding describe(const KernelView& view, const LaunchGroup& group,
                           double multiprocessors) {
-    p.factor = factor(view, p);
     double blocks = double(group.shape.blocks());
+    // The same threads on all multiprocessors: each scheduler has fewer warps then.
+    double warps = residency(view, group).warps_per_scheduler;
     Finding finding;
     place_at_launch(view, finding);
     finding.evidence = {{"blocks", blocks, "blocks"},
                         {"multiprocessors", multiprocessors, "multiprocessors"},
                         {"threads per block", double(group.shape.threads_per_block()), "threads"},
-                        {"warps per scheduler now", p.warps, "warps"},
-                        {"warps per scheduler then", p.new_warps, "warps"},
-                        {"chance that a sampled warp issues", p.issue_ratio, "fraction"}};
+                        {"warps per scheduler now", warps, "warps"},
+                        {"warps per scheduler then", warps * blocks / multiprocessors, "warps"},
+                        {"chance that a sampled warp issues",
+                         view.issued() / std::max(1.0, view.total()), "fraction"}};
     Change change;
     change.warps = blocks / multiprocessors;
     change.multiprocessors = multiprocessors / blocks;

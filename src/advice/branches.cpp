@@ -7,6 +7,7 @@
 
 #include "advice/optimizer.h"
 #include "advice/what_if.h"
+#include "attribution/loop_queries.h"
 #include "base/text.h"
 
 namespace fathom {
@@ -19,24 +20,11 @@ constexpr double kDivergent = 0.15;
 
 /// A conditional branch forward with a side of its own at one or both ends.
 struct Fork {
-  uint32_t branch = 0;           ///< instruction
-  double executions = 0;         ///< issued samples per instruction of its block
-  double taken = 0, fallen = 0;  ///< share of the executions in which a side was run
-  double side_samples = 0;       ///< in both sides
+  uint32_t branch = 0;            ///< instruction
+  uint32_t next = 0, target = 0;  ///< blocks: behind it, and where it jumps to
+  double taken = 0, fallen = 0;   ///< share of the executions in which a side was run
   bool two_sided = false;
 };
-
-double executions_of(const AnalyzedFunction& function, uint32_t block) {
-  const Block& b = function.graph.blocks[block];
-  double issued = 0;
-  for (uint32_t i = b.first; i <= b.last; ++i) issued += double(function.samples[i].issued());
-  return issued / (b.last - b.first + 1);
-}
-
-double issues_of(const AnalyzedFunction& function, uint32_t block) {
-  const Block& b = function.graph.blocks[block];
-  return executions_of(function, block) * (b.last - b.first + 1);
-}
 
 /// The side that begins with `block`, entered only from the fork: all that it dominates. Where the
 /// sides meet is not among it.
@@ -57,7 +45,8 @@ std::vector<Fork> forks_of(const AnalyzedFunction& function) {
     const Instruction& last = function.instructions[blocks[b].last];
     if (last.flow != Flow::branch || last.guard.always || blocks[b].successors.size() != 2)
       continue;
-    if (issues_of(function, b) < kFewestIssues) continue;
+    double executions = executions_of(function, b);
+    if (executions * (blocks[b].last - blocks[b].first + 1) < kFewestIssues) continue;
     uint32_t x = blocks[b].successors[0], y = blocks[b].successors[1];
     if (blocks[x].first > blocks[y].first) std::swap(x, y);
     // x is the next block; y is where the branch jumps to.
@@ -66,14 +55,11 @@ std::vector<Fork> forks_of(const AnalyzedFunction& function) {
     if (!own_x) continue;
     Fork fork;
     fork.branch = blocks[b].last;
-    fork.executions = executions_of(function, b);
-    fork.fallen = executions_of(function, x) / fork.executions;
+    fork.next = x;
+    fork.target = y;
+    fork.fallen = executions_of(function, x) / executions;
     fork.two_sided = own_y && function.loops.innermost[y] == function.loops.innermost[b];
-    fork.side_samples = samples_of_side(function, x);
-    if (fork.two_sided) {
-      fork.taken = executions_of(function, y) / fork.executions;
-      fork.side_samples += samples_of_side(function, y);
-    }
+    if (fork.two_sided) fork.taken = executions_of(function, y) / executions;
     forks.push_back(fork);
   }
   return forks;
@@ -95,9 +81,11 @@ class Divergence : public Optimizer {
         if (!fork.two_sided || both < kDivergent) continue;
         // Of the time in the sides, the part of warps that ran both of them and need only one.
         both = std::min(both, 1.0);
-        double saved = part.fraction * fork.side_samples * both / (1 + both);
+        double sides = samples_of_side(*part.function, fork.next) +
+                       samples_of_side(*part.function, fork.target);
+        double saved = part.fraction * sides * both / (1 + both);
         change += model.less_work(saved / std::max(1.0, view.total()));
-        hotspots.add_own(view, part, fork.branch, fork.side_samples);
+        hotspots.add_own(view, part, fork.branch, sides);
         if (saved > heaviest) heaviest = saved, worst = fork;
       }
     if (hotspots.empty()) return {};
@@ -183,14 +171,10 @@ class BranchElimination : public Optimizer {
       return part.fraction * double(function.samples[branch].all[size_t(r)]);
     };
     change.delay += own(StallReason::branch_resolving);
-    const Block& block = function.graph.blocks[function.graph.block_of[branch]];
-    Register predicate = function.instructions[branch].guard.predicate;
-    for (uint32_t i = branch; i-- > block.first;) {
-      const Instruction& test = function.instructions[i];
-      if (!std::binary_search(test.defs.begin(), test.defs.end(), predicate)) continue;
-      if (test.op_class == OpClass::integer || test.op_class == OpClass::fp32)
-        change += model.without(view, part, i);
-      break;
+    if (auto test = test_of(function, branch)) {
+      OpClass op_class = function.instructions[*test].op_class;
+      if (op_class == OpClass::integer || op_class == OpClass::fp32)
+        change += model.without(view, part, *test);
     }
     return change;
   }

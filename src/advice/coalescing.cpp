@@ -11,15 +11,6 @@
 namespace fathom {
 namespace {
 
-/// Cycles of the load/store unit for each execution: 128 bytes or four sectors a cycle, and two
-/// cache lines looked up. Measured on an H200 (samples/cuda/strided_access): 32 lines cost about 16
-/// times as much as one.
-double unit_cycles(const LaneAccess& access, double sectors, double lines) {
-  if (access.space == MemorySpace::shared)
-    return access.passes.value_or(std::max(1.0, access.ideal_passes));
-  return std::max({1.0, sectors / 4, lines / 2});
-}
-
 double superfluous(const AccessCost& cost) {
   return cost.issued * (cost.access->sectors.value_or(0) - cost.access->ideal_sectors);
 }
@@ -41,7 +32,7 @@ bool Coalescing::is_cause(const FunctionPart& part, uint32_t instruction) const 
 Coalescing coalescing_of(const KernelView& view) {
   Coalescing result;
   double cycles = 0, sectors = 0, fewer_cycles = 0, fewer_sectors = 0;
-  for (const AccessCost& cost : access_costs(view)) {
+  for (const AccessCost& cost : view.access_costs()) {
     const LaneAccess& access = *cost.access;
     double now = unit_cycles(access, access.sectors.value_or(cost.sectors), access.lines);
     cycles += cost.issued * now;
@@ -138,9 +129,8 @@ class CoalescedAccess : public Optimizer {
   static Change change_of(const KernelView& view, const WhatIf& model,
                           const Coalescing& coalescing) {
     Change change;
-    change.access = coalescing.access_excess * access_demand(view, model);
-    if (!model.sectors_reused())
-      change.memory = coalescing.memory_excess * memory_demand(view, model);
+    change.access = coalescing.access_excess * model.access_demand();
+    if (!model.sectors_reused()) change.memory = coalescing.memory_excess * model.memory_demand();
     // Queues shrink faster than what goes through them.
     double kept = 1 - coalescing.access_excess;
     for (const AccessCost& cost : coalescing.spread)

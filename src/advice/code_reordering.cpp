@@ -14,9 +14,9 @@ namespace {
 /// What is needed by a smaller share of the samples is not looked into.
 constexpr double kLeastShare = 0.002;
 
-/// Latency to hide in one scope, and the active samples that could hide it.
+/// Latency to hide in one scope, and the samples of work that could hide it.
 struct Scope {
-  double active = 0;
+  double work = 0;
   double latency = 0;
 };
 
@@ -26,10 +26,10 @@ class CodeReordering : public Optimizer {
 
   std::vector<Finding> match(const KernelView& view) const override {
     Hotspots matched;
-    double hidden = 0;  // sum over scopes of equation 5's minimum
+    double hidden = 0;  // sum over scopes, as in equation 5
     for (const FunctionPart& part : view.parts()) {
       std::map<uint32_t, Scope> scopes = match_function(view, part, matched);
-      for (const auto& [loop, scope] : scopes) hidden += std::min(scope.active, scope.latency);
+      for (const auto& [loop, scope] : scopes) hidden += std::min(scope.work, scope.latency);
     }
     if (matched.empty() || hidden <= 0) return {};
     return {describe(view, matched, hidden)};
@@ -40,31 +40,25 @@ class CodeReordering : public Optimizer {
                                                   Hotspots& matched) {
     const AnalyzedFunction& function = *part.function;
     std::map<uint32_t, Scope> scopes;
-    std::map<std::pair<uint32_t, uint32_t>, bool> serial;
     std::map<uint32_t, LoopDependences> dependences;
+    const double outside = active_outside_loops(part);
     for (const Blame& edge : function.blame) {
       if (!is_hideable(edge) || edge.kind == StallClass::arithmetic) continue;
       uint32_t loop = common_loop(function, edge.producer, edge.consumer);
+      double work = outside;
       if (loop != kNoBlock) {
-        auto [known, is_new] = serial.try_emplace({loop, edge.producer}, false);
-        if (is_new) known->second = chases_pointer(function, loop, edge.producer);
-        if (known->second) continue;
+        const LoopDependences& within = dependences.try_emplace(loop, function, loop).first->second;
+        // The next load cannot start earlier where it needs what this one loads.
+        if (within.is_recurrent(edge.producer)) continue;
+        bool small = part.fraction * edge.latency < kLeastShare * view.total();
+        work = small ? 0 : part.fraction * within.independent_work(edge.producer);
       }
       Scope& scope = scopes[loop];
       scope.latency += part.fraction * edge.latency;
-      scope.active = std::max(scope.active, fillers(view, part, loop, edge, dependences));
+      scope.work = std::max(scope.work, work);
       matched.add(view, part, edge);
     }
     return scopes;
-  }
-
-  /// Samples of work in the scope that the value's address does not come from.
-  static double fillers(const KernelView& view, const FunctionPart& part, uint32_t loop,
-                        const Blame& edge, std::map<uint32_t, LoopDependences>& dependences) {
-    if (loop == kNoBlock) return active_outside_loops(part);
-    if (part.fraction * edge.latency < kLeastShare * view.total()) return 0;
-    auto known = dependences.try_emplace(loop, *part.function, loop).first;
-    return part.fraction * known->second.independent_work(edge.producer);
   }
 
   static double active_outside_loops(const FunctionPart& part) {

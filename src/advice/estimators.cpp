@@ -24,16 +24,6 @@ double latency_hiding(double total, double active_in_scope, double matched_laten
   return 1 / remaining(total, std::min(active_in_scope, matched_latency));
 }
 
-double issue_rate(double issue_ratio, double warps) {
-  return 1 - std::pow(1 - std::clamp(issue_ratio, 0.0, 1.0), warps);
-}
-
-double parallel_speedup(const Parallelism& p) {
-  double now = issue_rate(p.issue_ratio, p.warps), then = issue_rate(p.issue_ratio, p.new_warps);
-  if (now <= 0 || p.warps <= 0 || p.new_warps <= 0) return 1;
-  return p.warps / p.new_warps * (then / now) * p.factor;
-}
-
 std::optional<SpeedupRange> with_sampling_error(double total, double matched,
                                                 const std::function<double(double)>& estimate) {
   if (total < kFewestSamples) return std::nullopt;

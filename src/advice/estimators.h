@@ -15,19 +15,6 @@ double stall_elimination(double total, double matched);
 /// go away as there are active samples in it (loop or function, with what is nested in it).
 double latency_hiding(double total, double active_in_scope, double matched_latency);
 
-/// What equations 6 to 10 need. Warps are per scheduler.
-struct Parallelism {
-  double issue_ratio = 0;  ///< R_I: issued samples / all samples
-  double warps = 1;        ///< W: active now
-  double new_warps = 1;    ///< W_new
-  double factor = 1;       ///< f
-};
-/// Equation 10: S_p = 1 / C_W * C_I * f, with C_W = W_new / W and C_I = I_new / I (equations 6 to
-/// 9).
-double parallel_speedup(const Parallelism& parallelism);
-/// Equations 8 and 9: the chance that at least one of `warps` can issue.
-double issue_rate(double issue_ratio, double warps);
-
 /// Below this many samples in the kernel no number is given.
 inline constexpr double kFewestSamples = 200;
 

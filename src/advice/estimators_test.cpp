@@ -31,27 +31,6 @@ TEST(Estimators, LatencyHidingOfAWholeKernelNeverExceedsTwo) {
       ASSERT_LE(latency_hiding(100, active, matched), 2 + 1e-12) << active << " " << matched;
 }
 
-TEST(Estimators, IssueRateIsEquationEight) {
-  EXPECT_DOUBLE_EQ(issue_rate(0.25, 1), 0.25);
-  EXPECT_DOUBLE_EQ(issue_rate(0.25, 2), 1 - 0.75 * 0.75);
-  EXPECT_DOUBLE_EQ(issue_rate(0, 8), 0);
-  EXPECT_DOUBLE_EQ(issue_rate(1, 8), 1);
-}
-
-TEST(Estimators, ParallelSpeedupIsEquationTen) {
-  // Half the warps for each scheduler: C_W = 1/2, C_I = I_new / I.
-  Parallelism p{0.1, 8, 4, 1};
-  double expected = 2 * (1 - std::pow(0.9, 4)) / (1 - std::pow(0.9, 8));
-  EXPECT_DOUBLE_EQ(parallel_speedup(p), expected);
-  p.factor = 0.5;
-  EXPECT_DOUBLE_EQ(parallel_speedup(p), expected / 2);
-}
-
-TEST(Estimators, ParallelSpeedupOfNothingIsOne) {
-  EXPECT_DOUBLE_EQ(parallel_speedup({0, 8, 4, 1}), 1);
-  EXPECT_DOUBLE_EQ(parallel_speedup({0.5, 0, 4, 1}), 1);
-}
-
 TEST(Estimators, TooFewSamplesGiveNoNumber) {
   auto estimate = [](double matched) { return stall_elimination(100, matched); };
   EXPECT_FALSE(with_sampling_error(kFewestSamples - 1, 50, estimate));

@@ -63,7 +63,8 @@ class FunctionInlining : public Optimizer {
         change.delay += part.fraction * double(function.samples[i].all[size_t(reason)]);
     for (const LoopView& loop : view_loops(view, part))
       if (loops.count(loop.loop) && loop.innermost && !loop.has_barrier)
-        change += loop_overhead(view, model, part, loop.loop).scaled(1 - 1 / kUnrolledByDefault);
+        change += loop_overhead(view, part, loop.loop, LoopDependences(function, loop.loop))
+                      .scaled(1 - 1 / kUnrolledByDefault);
     return change;
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "advice/access_costs.h"
 #include "advice/what_if.h"
 #include "attribution/chains.h"
 #include "base/text.h"
@@ -18,6 +19,12 @@ KernelView::KernelView(const Attribution& attribution, uint32_t kernel)
     active_ += share.fraction * double(counts.active());
     issued_ += share.fraction * double(counts.issued());
   }
+}
+
+const std::vector<AccessCost>& KernelView::access_costs() const {
+  if (!access_costs_)
+    access_costs_ = std::make_shared<const std::vector<AccessCost>>(find_access_costs(*this));
+  return *access_costs_;
 }
 
 const WhatIf& KernelView::model() const {

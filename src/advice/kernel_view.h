@@ -16,6 +16,7 @@ struct FunctionPart {
   double fraction = 1;  ///< of the function's samples
 };
 
+struct AccessCost;
 class WhatIf;
 
 /// One kernel as an optimizer sees it. All sample numbers are those of this kernel.
@@ -46,6 +47,8 @@ class KernelView {
   /// How the part's memory accesses spread over a warp, for the blocks of the main group. Read
   /// once.
   const std::vector<LaneAccess>& accesses(const FunctionPart& part) const;
+  /// What its memory accesses cost. Computed once.
+  const std::vector<AccessCost>& access_costs() const;
   /// The queueing model of the kernel as it was measured. Fitted once.
   const WhatIf& model() const;
   /// The source line quoted, without leading blanks; empty if the source is not there.
@@ -57,6 +60,7 @@ class KernelView {
   std::vector<FunctionPart> parts_;
   double total_ = 0, active_ = 0, issued_ = 0;
   mutable std::map<const AnalyzedFunction*, std::vector<LaneAccess>> accesses_;
+  mutable std::shared_ptr<const std::vector<AccessCost>> access_costs_;
   mutable std::shared_ptr<const WhatIf> model_;
 };
 

@@ -25,15 +25,4 @@ void place_at_launch(const KernelView& view, Finding& finding) {
   if (launch.line && kernel.line) finding.related.push_back({"kernel", kernel, view.kernel().name});
 }
 
-std::optional<SpeedupRange> parallel_range(const KernelView& view, const Parallelism& parallelism) {
-  auto range = with_sampling_error(view.total(), view.issued(), [&](double issued) {
-    Parallelism sampled = parallelism;
-    sampled.issue_ratio = issued / view.total();
-    return parallel_speedup(sampled);
-  });
-  // More issued samples may mean less to gain.
-  if (range && range->low > range->high) std::swap(range->low, range->high);
-  return range;
-}
-
 }  // namespace fathom

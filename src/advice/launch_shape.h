@@ -1,8 +1,5 @@
 #pragma once
 
-#include <optional>
-
-#include "advice/estimators.h"
 #include "advice/kernel_view.h"
 
 namespace fathom {
@@ -18,8 +15,5 @@ Residency residency(const KernelView& view, const LaunchGroup& group);
 
 /// Names the launch as the finding's place if the host program has line tables, else the kernel.
 void place_at_launch(const KernelView& view, Finding& finding);
-
-/// Equation 10 with the sampling error of the issue ratio as its range.
-std::optional<SpeedupRange> parallel_range(const KernelView& view, const Parallelism& parallelism);
 
 }  // namespace fathom

@@ -26,17 +26,18 @@ class LoopUnrolling : public Optimizer {
       for (const LoopView& loop : view_loops(view, part)) {
         if (unroll_factor(loop) < 2 || loop.active < kLeastShare * view.total()) continue;
         if (trips_of(*part.function, loop.loop).value_or(2) < 2) continue;
-        Hotspots matched = match_loop(view, part, loop.loop);
-        if (!matched.empty()) findings.push_back(describe(view, part, loop, matched));
+        LoopDependences dependences(*part.function, loop.loop);
+        Hotspots matched = match_loop(view, part, loop.loop, dependences);
+        if (!matched.empty()) findings.push_back(describe(view, part, loop, dependences, matched));
       }
     return findings;
   }
 
  private:
-  static Hotspots match_loop(const KernelView& view, const FunctionPart& part, uint32_t loop) {
+  static Hotspots match_loop(const KernelView& view, const FunctionPart& part, uint32_t loop,
+                             const LoopDependences& dependences) {
     const AnalyzedFunction& function = *part.function;
     Hotspots matched;
-    LoopDependences dependences(function, loop);
     std::map<uint32_t, bool> serial;
     for (const Blame& edge : function.blame) {
       if (!is_hideable(edge) || common_loop(function, edge.producer, edge.consumer) != loop)
@@ -49,7 +50,7 @@ class LoopUnrolling : public Optimizer {
   }
 
   static Finding describe(const KernelView& view, const FunctionPart& part, const LoopView& loop,
-                          const Hotspots& matched) {
+                          const LoopDependences& dependences, const Hotspots& matched) {
     const LoopFacts& facts = view.profile().loops[part.function->first_loop + loop.loop];
     uint32_t factor = unroll_factor(loop);
     std::optional<double> trips = trips_of(*part.function, loop.loop);
@@ -69,10 +70,10 @@ class LoopUnrolling : public Optimizer {
     // The paper's bound (equation 5) is what rearranging the present body can hide. Unrolling also
     // overlaps the latencies of the iterations with each other, so that one of `factor` remains.
     double total = view.total();
-    const WhatIf& model = view.model();
-    Change change = loop_overhead(view, model, part, loop.loop);
+    Change change = loop_overhead(view, part, loop.loop, dependences);
     change.delay += matched.latency();
-    finding.speedup = estimate(view, model, change.scaled(grouped * (1 - 1.0 / factor)), 0.6, 1.1);
+    finding.speedup =
+        estimate(view, view.model(), change.scaled(grouped * (1 - 1.0 / factor)), 0.6, 1.1);
     if (finding.speedup)
       finding.speedup->low =
           std::min(finding.speedup->low, latency_hiding(total, loop.active, matched.latency()));

@@ -85,13 +85,6 @@ std::vector<LoopView> view_loops(const KernelView& view, const FunctionPart& par
 
 namespace {
 
-double executions_of(const AnalyzedFunction& function, uint32_t block) {
-  const Block& b = function.graph.blocks[block];
-  double issued = 0;
-  for (uint32_t i = b.first; i <= b.last; ++i) issued += double(function.samples[i].issued());
-  return issued / (b.last - b.first + 1);
-}
-
 /// Adds a step to itself: "VIADD R7, R7, 0x1".
 bool is_counter(const Instruction& instruction) {
   std::string_view base = instruction.base_opcode();
@@ -120,10 +113,9 @@ std::optional<double> trips_of(const AnalyzedFunction& function, uint32_t loop) 
   return std::max(1.0, executions_of(function, l.header) / most_entries);
 }
 
-Change loop_overhead(const KernelView& view, const WhatIf& model, const FunctionPart& part,
-                     uint32_t loop) {
+Change loop_overhead(const KernelView& view, const FunctionPart& part, uint32_t loop,
+                     const LoopDependences& dependences) {
   const AnalyzedFunction& function = *part.function;
-  LoopDependences dependences(function, loop);
   std::set<uint32_t> overhead;
   for (uint32_t block : function.loops.loops[loop].blocks)
     for (uint32_t i = function.graph.blocks[block].first; i <= function.graph.blocks[block].last;
@@ -134,15 +126,10 @@ Change loop_overhead(const KernelView& view, const WhatIf& model, const Function
     const Instruction& jump = function.instructions[block.last];
     if (jump.flow != Flow::branch) continue;
     overhead.insert(block.last);
-    for (uint32_t i = block.last; i-- > block.first && !jump.guard.always;) {
-      const auto& defs = function.instructions[i].defs;
-      if (!std::binary_search(defs.begin(), defs.end(), jump.guard.predicate)) continue;
-      overhead.insert(i);
-      break;
-    }
+    if (auto test = test_of(function, block.last)) overhead.insert(*test);
   }
   Change change;
-  for (uint32_t i : overhead) change += model.without(view, part, i);
+  for (uint32_t i : overhead) change += view.model().without(view, part, i);
   return change;
 }
 

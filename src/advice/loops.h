@@ -40,8 +40,8 @@ std::optional<double> trips_of(const AnalyzedFunction& function, uint32_t loop);
 
 /// What only steers the loop: the jump back, its test, and the counters that go from one iteration
 /// to the next. Of `factor` iterations that are unrolled one needs it.
-Change loop_overhead(const KernelView& view, const WhatIf& model, const FunctionPart& part,
-                     uint32_t loop);
+Change loop_overhead(const KernelView& view, const FunctionPart& part, uint32_t loop,
+                     const LoopDependences& dependences);
 
 /// A latency that other work could fill: a load from global memory (or an arithmetic result),
 /// exposed.

@@ -75,7 +75,7 @@ class MemoryTransactionReduction : public Optimizer {
   /// What kind of requests there are most of, by issued samples.
   static std::string fix_of(const KernelView& view) {
     double uniform = 0, narrow = 0, all = 0;
-    for (const AccessCost& cost : access_costs(view)) {
+    for (const AccessCost& cost : view.access_costs()) {
       const LaneAccess& access = *cost.access;
       if (access.space == MemorySpace::shared) continue;
       all += cost.issued;

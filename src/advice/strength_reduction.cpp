@@ -154,8 +154,7 @@ class StrengthReduction : public Optimizer {
         case Shape::other:
           if (math.count(view.facts(part, i).at)) break;  // fast_math.cpp's
           if (instruction.op_class == OpClass::conversion) change.gone.insert(i);
-          if (instruction.op_class == OpClass::conversion ||
-              instruction.op_class == OpClass::special ||
+          if (instruction.op_class == OpClass::special ||
               instruction.op_class == OpClass::integer_wide)
             change.cheaper.insert(i);
           break;
@@ -309,7 +308,7 @@ class StrengthReduction : public Optimizer {
         "keep one type in the hot loop, so that nothing is converted",
         "compute values that do not change in the loop before it",
         "use the fast intrinsics (__expf, __fdividef, rsqrtf) where their accuracy is enough"};
-    finding.assumptions = {"all waiting for these instructions goes away"};
+    finding.assumptions = {"conversions go away, and so does all waiting for the others"};
   }
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "advice/estimators.h"
 #include "advice/launch_shape.h"
 #include "advice/optimizer.h"
 #include "advice/what_if.h"

@@ -25,15 +25,9 @@ class ThreadIncrease : public Optimizer {
     LaunchGroup bigger = group;
     bigger.shape = best;
     bigger.occupancy = then;
-    Parallelism p;
-    p.issue_ratio = view.issued() / std::max(1.0, view.total());
-    p.warps = now.warps_per_scheduler;
-    p.new_warps = residency(view, bigger).warps_per_scheduler;
-    if (p.new_warps <= p.warps) return {};
-    // Every scheduler keeps its share of all warps and has more of them at a time: C_W of equation
-    // 10 cancels.
-    p.factor = p.new_warps / p.warps;
-    return {describe(view, group, bigger, p)};
+    double then_warps = residency(view, bigger).warps_per_scheduler;
+    if (then_warps <= now.warps_per_scheduler) return {};
+    return {describe(view, group, bigger, now.warps_per_scheduler, then_warps)};
   }
 
  private:
@@ -57,7 +51,7 @@ class ThreadIncrease : public Optimizer {
   }
 
   static Finding describe(const KernelView& view, const LaunchGroup& group,
-                          const LaunchGroup& bigger, const Parallelism& p) {
+                          const LaunchGroup& bigger, double now_warps, double then_warps) {
     double threads = double(group.shape.threads_per_block()),
            new_threads = double(bigger.shape.threads_per_block());
     Finding finding;
@@ -65,11 +59,12 @@ class ThreadIncrease : public Optimizer {
     finding.evidence = {{"threads per block", threads, "threads"},
                         {"theoretical occupancy now", group.occupancy.fraction(), "fraction"},
                         {"theoretical occupancy then", bigger.occupancy.fraction(), "fraction"},
-                        {"warps per scheduler now", p.warps, "warps"},
-                        {"warps per scheduler then", p.new_warps, "warps"},
-                        {"chance that a sampled warp issues", p.issue_ratio, "fraction"}};
+                        {"warps per scheduler now", now_warps, "warps"},
+                        {"warps per scheduler then", then_warps, "warps"},
+                        {"chance that a sampled warp issues",
+                         view.issued() / std::max(1.0, view.total()), "fraction"}};
     Change change;
-    change.warps = p.new_warps / p.warps;
+    change.warps = then_warps / now_warps;
     finding.speedup = estimate(view, view.model(), change, 0.7, 1.1);
     finding.title = format("Small blocks: at most %u of %u warps can be resident",
                            group.occupancy.active_warps, group.occupancy.available_warps);

@@ -126,10 +126,12 @@ class VectorizedLoads : public Optimizer {
 
   /// Each request touches more sectors than its bytes need, which a wide one would use all.
   static bool is_spread(const KernelView& view, const FunctionPart& part, uint32_t instruction) {
-    for (const LaneAccess& access : view.accesses(part))
-      if (access.instruction == instruction)
-        return is_uncoalesced(part.function->instructions[instruction], access);
-    return false;
+    const std::vector<LaneAccess>& accesses = view.accesses(part);
+    auto access = std::lower_bound(
+        accesses.begin(), accesses.end(), instruction,
+        [](const LaneAccess& a, uint32_t wanted) { return a.instruction < wanted; });
+    return access != accesses.end() && access->instruction == instruction &&
+           is_uncoalesced(part.function->instructions[instruction], *access);
   }
 
   static Match match_adjacent(const KernelView& view, const WhatIf& model,

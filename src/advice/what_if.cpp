@@ -72,20 +72,23 @@ constexpr double kL2Cycles = 350;
 /// The part of the theoretical bandwidth that reads can reach.
 constexpr double kReachableBandwidth = 0.88;
 
-/// Share of the reachable bandwidth that coalesced accesses of this number would take.
-std::optional<double> bandwidth_used(const KernelView& view, double bytes, double multiprocessors) {
+/// Share of the reachable bandwidth that so many bytes take; 0 where the device does not tell it.
+double bandwidth_used(const KernelView& view, double bytes, double multiprocessors) {
   const DeviceFacts* device = view.device();
-  if (!device || device->memory_bandwidth <= 0 || device->core_clock_khz == 0) return std::nullopt;
+  if (!device || device->memory_bandwidth <= 0 || device->core_clock_khz == 0) return 0;
   double per_cycle = bytes / std::max(1.0, view.issued()) * view.active() /
                      std::max(1.0, view.total()) * view.machine().schedulers * multiprocessors;
   return per_cycle * device->core_clock_khz * 1e3 /
          (kReachableBandwidth * device->memory_bandwidth);
 }
 
+/// No unit is ever busy all the time.
 constexpr double kMostBusy = 0.97;
+/// A share of the bandwidth that cannot be, with some room for error.
 constexpr double kImplausible = 1.05;
 /// A unit that is less busy hardly has a queue.
 constexpr double kQueues = 0.5;
+/// A share of waiting that is no queue.
 constexpr double kNoQueue = 0.02;
 /// Waiting beyond an idle memory's latency is a queue there if it has this much to do at least.
 constexpr double kHasQueue = 0.2;
@@ -98,22 +101,10 @@ double busy_from_wait(double wait_share, double warps) {
   return std::min(kMostBusy, (std::sqrt(b * b + 4 * a * wait_share) - b) / (2 * a));
 }
 
-/// Cycles of the load/store unit for one execution: passes over the banks of shared memory, or the
-/// cache lines of a request to global memory.
-double access_cycles(const AccessCost& cost) {
-  const LaneAccess& access = *cost.access;
-  double least = std::max(1.0, access.bytes / 4.0);
-  if (access.space == MemorySpace::shared)
-    return kSchedulersSharing * std::max(least, access.passes.value_or(least));
-  // Two lines at a time; how far a gather spreads is not known.
-  double lines = access.sectors ? access.lines / 2 : least;
-  return kSchedulersSharing * std::max(least, lines);
-}
-
 }  // namespace
 
 struct WhatIf::Tally {
-  double issued = 0, not_selected = 0, math_wait = 0, access_wait = 0;
+  double not_selected = 0, math_wait = 0, access_wait = 0;
   double queue_wait = 0;  ///< samples of loads beyond what idle memory takes
   std::array<double, kPipes> pipes{};
   double access = 0;                   ///< cycles of the load/store unit
@@ -131,13 +122,15 @@ void WhatIf::tally_accesses(const KernelView& view, Tally& t) {
     const AnalyzedFunction& function = *cost.part->function;
     return bursts[{&function, function.graph.block_of[cost.access->instruction]}];
   };
-  std::vector<AccessCost> costs = access_costs(view);
+  const std::vector<AccessCost>& costs = view.access_costs();
   for (const AccessCost& cost : costs) {
-    t.access += cost.issued * access_cycles(cost);
-    if (cost.access->space == MemorySpace::shared || cost.instruction().is_store()) continue;
+    const LaneAccess& access = *cost.access;
+    t.access +=
+        cost.issued * kSchedulersSharing * unit_cycles(access, access.ideal_sectors, access.lines);
+    if (access.space == MemorySpace::shared || cost.instruction().is_store()) continue;
     burst_of(cost).waits += cost.waits;
     burst_of(cost).issued = std::max(burst_of(cost).issued, cost.issued);
-    burst_of(cost).gathers = burst_of(cost).gathers || !cost.access->is_known();
+    burst_of(cost).gathers = burst_of(cost).gathers || !access.is_known();
   }
   for (const auto& [block, burst] : bursts)
     if (!burst.gathers)
@@ -165,7 +158,6 @@ WhatIf::Tally WhatIf::tally_of(const KernelView& view) {
       const StallCounts& samples = part.function->samples[i];
       auto of = [&](StallReason r) { return part.fraction * double(samples.all[size_t(r)]); };
       double issued = part.fraction * double(samples.issued());
-      t.issued += issued;
       t.not_selected += of(StallReason::not_selected) + of(StallReason::dispatch_stall);
       t.math_wait += of(StallReason::math_pipe_throttle);
       // Slow arithmetic goes through the same queue as shared memory.
@@ -224,9 +216,9 @@ void WhatIf::fit_memory(const KernelView& view, const Tally& t) {
   if (view.device() && !view.kernel().groups.empty())
     multiprocessors = std::min(multiprocessors, double(view.main_group().shape.blocks()));
   // More than device memory can deliver comes out of L2, or its sectors were used several times.
-  double by_bytes = bandwidth_used(view, t.bytes, multiprocessors).value_or(0);
+  double by_bytes = bandwidth_used(view, t.bytes, multiprocessors);
   sectors_reused_ = by_bytes > kImplausible;
-  if (sectors_reused_) by_bytes = bandwidth_used(view, t.needed_bytes, multiprocessors).value_or(0);
+  if (sectors_reused_) by_bytes = bandwidth_used(view, t.needed_bytes, multiprocessors);
   if (by_bytes > kImplausible) by_bytes = 0;
   double queue = t.queue_wait / total_;
   // Where nothing queues, sectors that neighbours share were counted several times.
@@ -243,9 +235,9 @@ void WhatIf::fit_memory(const KernelView& view, const Tally& t) {
   fit(memory_, by_bytes, 1);  // waiting for data does not tell the queue in it
 }
 
-/// The equation of `residence` at the present time, solved for the demand or the variation.
-void WhatIf::fit(Unit& unit, std::optional<double> known_busy, double least_variation) const {
-  unit.busy = std::clamp(known_busy.value_or(0), 0.0, kMostBusy);
+/// The equation of `residence` at the present time, solved for demand and variation.
+void WhatIf::fit(Unit& unit, double busy, double least_variation) const {
+  unit.busy = std::clamp(busy, 0.0, kMostBusy);
   unit.demand = unit.busy * total_ / warps_;
   unit.variation = 0;
   if (unit.demand <= 0 || warps_ <= 1.01) return;
@@ -256,7 +248,7 @@ void WhatIf::fit(Unit& unit, std::optional<double> known_busy, double least_vari
 }
 
 /// Samples of a warp's work with these demands: the root of total = delay + sum of waits, where a
-/// unit's wait is variation * (W - 1) * demand * (demand + wait) / total.
+/// unit's wait is variation * demand * load / (1 - load), with load = (W - 1) * demand / total.
 double WhatIf::residence(const std::array<Unit, 4>& units, double delay, double warps) const {
   double low = delay, high = delay;
   for (const Unit& unit : units) {

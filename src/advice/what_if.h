@@ -45,10 +45,9 @@ class WhatIf {
   Change less_work(double share) const;
 
   double warps() const { return warps_; }  ///< W: resident per scheduler, from active and issued
-  double issue_busy() const { return issue_.busy; }  ///< fractions of time, 0 to 1
-  double math_busy() const { return math_.busy; }
-  double access_busy() const { return access_.busy; }
-  double memory_busy() const { return memory_.busy; }
+  double issue_busy() const { return issue_.busy; }        ///< fractions of time, 0 to 1
+  double access_demand() const { return access_.demand; }  ///< in samples, as Change counts it
+  double memory_demand() const { return memory_.demand; }
 
   /// More sectors are requested than device memory could deliver: caches hold them until all of
   /// their bytes were used, so that better coalescing does not lessen its traffic.
@@ -71,7 +70,7 @@ class WhatIf {
   static Tally tally_of(const KernelView& view);
   static void tally_accesses(const KernelView& view, Tally& tally);
   void fit_memory(const KernelView& view, const Tally& tally);
-  void fit(Unit& unit, std::optional<double> known_busy, double least_variation = 1e-6) const;
+  void fit(Unit& unit, double busy, double least_variation = 1e-6) const;
   double residence(const std::array<Unit, 4>& units, double delay, double warps) const;
 
   double total_ = 0, delay_ = 0, warps_ = 1;

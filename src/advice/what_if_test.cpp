@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "advice/testing.h"
 
 namespace fathom {
@@ -64,6 +66,24 @@ TEST(WhatIf, MoreWarpsHelpUntilTheSlotsAreFull) {
     EXPECT_LE(speedup, factor + 1e-9) << factor;
     EXPECT_LE(speedup, 1 / model.issue_busy() + 1e-6) << factor;
     before = speedup;
+  }
+}
+
+/// Equations 6 to 10 of the GPA paper, for warps that keep their share of all work (f = C_W).
+double by_the_paper(double issue_ratio, double warps, double new_warps) {
+  auto issues = [&](double w) { return 1 - std::pow(1 - issue_ratio, w); };
+  return issues(new_warps) / issues(warps);
+}
+
+TEST(WhatIf, MoreWarpsOfAKernelThatOnlyWaitsAgreesWithThePaper) {
+  // Two warps that issue in a hundredth of their samples and wait for results in the rest.
+  Attribution attribution = kernel(200, 2, 19600, 198);
+  WhatIf model(KernelView(attribution, 0));
+  ASSERT_NEAR(model.warps(), 2, 0.01);
+  for (double factor : {1.5, 2.0, 4.0}) {
+    Change change;
+    change.warps = factor;
+    EXPECT_NEAR(model.speedup(change) / by_the_paper(0.01, 2, 2 * factor), 1, 0.05) << factor;
   }
 }
 

@@ -22,28 +22,26 @@ LoopDependences::LoopDependences(const AnalyzedFunction& function, uint32_t loop
     }
 }
 
-/// With `around` also along dependences that go round the loop.
-std::set<uint32_t> LoopDependences::reach(const Edges& edges, uint32_t from, bool around) const {
+/// All that the edges lead to, around the loop too; `from` itself only over a cycle.
+std::set<uint32_t> LoopDependences::reach(const Edges& edges, uint32_t from) {
   std::set<uint32_t> seen;
   std::vector<uint32_t> work{from};
-  bool forward = &edges == &users_;
   while (!work.empty()) {
-    uint32_t at = work.back();
+    auto next = edges.find(work.back());
     work.pop_back();
-    auto next = edges.find(at);
     if (next == edges.end()) continue;
     for (uint32_t n : next->second)
-      if ((around || (forward ? n > at : n < at)) && seen.insert(n).second) work.push_back(n);
+      if (seen.insert(n).second) work.push_back(n);
   }
   return seen;
 }
 
 bool LoopDependences::is_recurrent(uint32_t instruction) const {
-  return reach(users_, instruction, true).count(instruction) > 0;
+  return reach(users_, instruction).count(instruction) > 0;
 }
 
 double LoopDependences::independent_work(uint32_t load) const {
-  std::set<uint32_t> before = reach(sources_, load, true);
+  std::set<uint32_t> before = reach(sources_, load);
   std::set<uint32_t> inside(members_.begin(), members_.end());
   double work = 0;
   for (uint32_t i : members_)

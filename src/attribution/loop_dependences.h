@@ -24,7 +24,7 @@ class LoopDependences {
 
  private:
   using Edges = std::map<uint32_t, std::vector<uint32_t>>;
-  std::set<uint32_t> reach(const Edges& edges, uint32_t from, bool around) const;
+  static std::set<uint32_t> reach(const Edges& edges, uint32_t from);
 
   const AnalyzedFunction& function_;
   std::vector<uint32_t> members_;  ///< instructions of the loop

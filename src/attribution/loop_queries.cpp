@@ -1,8 +1,6 @@
 #include "attribution/loop_queries.h"
 
-#include <set>
-
-#include "flow/slices.h"
+#include <algorithm>
 
 namespace fathom {
 
@@ -15,22 +13,22 @@ uint32_t common_loop(const AnalyzedFunction& function, uint32_t a, uint32_t b) {
   return kNoBlock;
 }
 
-bool chases_pointer(const AnalyzedFunction& function, uint32_t loop, uint32_t load) {
-  // Backward from the load through registers; does it reach itself?
-  std::set<uint32_t> seen;
-  std::vector<uint32_t> work{load};
-  while (!work.empty()) {
-    uint32_t use = work.back();
-    work.pop_back();
-    for (const Dependency& d : immediate_dependencies(function.instructions, function.graph, use)) {
-      if (d.through.file == RegisterFile::barrier ||
-          !function.loops.contains(loop, function.graph.block_of[d.def]))
-        continue;
-      if (d.def == load) return true;
-      if (seen.insert(d.def).second) work.push_back(d.def);
-    }
+double executions_of(const AnalyzedFunction& function, uint32_t block) {
+  const Block& b = function.graph.blocks[block];
+  double issued = 0;
+  for (uint32_t i = b.first; i <= b.last; ++i) issued += double(function.samples[i].issued());
+  return issued / (b.last - b.first + 1);
+}
+
+std::optional<uint32_t> test_of(const AnalyzedFunction& function, uint32_t jump) {
+  const Guard& guard = function.instructions[jump].guard;
+  if (guard.always) return std::nullopt;
+  const Block& block = function.graph.blocks[function.graph.block_of[jump]];
+  for (uint32_t i = jump; i-- > block.first;) {
+    const auto& defs = function.instructions[i].defs;
+    if (std::binary_search(defs.begin(), defs.end(), guard.predicate)) return i;
   }
-  return false;
+  return std::nullopt;
 }
 
 }  // namespace fathom

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "attribution/attribution.h"
 
 namespace fathom {
@@ -7,8 +9,11 @@ namespace fathom {
 /// The innermost loop that holds both instructions; kNoBlock if there is none.
 uint32_t common_loop(const AnalyzedFunction& function, uint32_t a, uint32_t b);
 
-/// True where the address of a load in a loop depends on what the loop loaded before: the next load
-/// cannot start earlier (a chased pointer).
-bool chases_pointer(const AnalyzedFunction& function, uint32_t loop, uint32_t load);
+/// How often a block was executed, in issued samples: the mean over its instructions.
+double executions_of(const AnalyzedFunction& function, uint32_t block);
+
+/// The instruction in the block of a conditional jump that makes its predicate; nothing if the jump
+/// has none, or if it is made elsewhere.
+std::optional<uint32_t> test_of(const AnalyzedFunction& function, uint32_t jump);
 
 }  // namespace fathom
