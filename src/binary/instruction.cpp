@@ -7,6 +7,21 @@ std::string to_string(Register reg) {
   return kPrefixes[static_cast<size_t>(reg.file)] + std::to_string(reg.index);
 }
 
+std::string_view class_name(OpClass op_class) {
+  static constexpr std::string_view kNames[] = {"integer",      "integer_multiply",
+                                                "integer_wide", "fp16",
+                                                "fp32",         "fp64",
+                                                "conversion",   "special",
+                                                "tensor",       "move",
+                                                "predicate",    "special_register",
+                                                "shuffle",      "load",
+                                                "store",        "atomic",
+                                                "texture",      "asynchronous_copy",
+                                                "barrier",      "memory_barrier",
+                                                "control",      "other"};
+  return kNames[static_cast<size_t>(op_class)];
+}
+
 Control decode_control(uint64_t high_word) {
   auto bits = [&](unsigned first, unsigned count) {
     return static_cast<uint8_t>(high_word >> (first - 64) & ((1u << count) - 1));

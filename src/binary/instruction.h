@@ -59,6 +59,10 @@ enum class OpClass : uint8_t {
   other
 };
 
+/// As machine models list it: "integer", "special_register". Memory accesses are listed by their
+/// space as well, which the caller adds.
+std::string_view class_name(OpClass op_class);
+
 enum class Flow : uint8_t { next, branch, indirect_branch, call, indirect_call, return_, exit };
 
 /// Bits 105 to 125 of a 128-bit instruction.

@@ -15,21 +15,6 @@ std::string file_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-const char* name_of(OpClass op_class) {
-  static constexpr const char* kNames[] = {"integer",      "integer_multiply",
-                                           "integer_wide", "fp16",
-                                           "fp32",         "fp64",
-                                           "conversion",   "special",
-                                           "tensor",       "move",
-                                           "predicate",    "special_register",
-                                           "shuffle",      "load",
-                                           "store",        "atomic",
-                                           "texture",      "async_copy",
-                                           "barrier",      "memory_barrier",
-                                           "control",      "other"};
-  return kNames[static_cast<size_t>(op_class)];
-}
-
 const char* name_of(Flow flow) {
   static constexpr const char* kNames[] = {
       "next", "branch", "indirect_branch", "call", "indirect_call", "return_", "exit"};
@@ -49,7 +34,7 @@ std::string describe(const Instruction& instruction) {
   const Control& control = instruction.control;
   std::string text =
       format("  %04llx  %-52s %s", (unsigned long long)instruction.offset, instruction.text.c_str(),
-             instruction.known ? name_of(instruction.op_class) : "unknown");
+             instruction.known ? std::string(class_name(instruction.op_class)).c_str() : "unknown");
   if (instruction.access_bytes) text += format(" %u bytes", instruction.access_bytes);
   text += describe_flow(instruction);
   text += " | defs " + describe(instruction.defs) + " | uses " + describe(instruction.uses);

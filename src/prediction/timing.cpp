@@ -73,33 +73,15 @@ std::string sass_class(std::string_view opcode, OpClass op_class, MemorySpace sp
   const std::string_view base = opcode.substr(0, opcode.find('.'));
   if (is_uniform(base)) return "uniform";
   switch (op_class) {
-    case OpClass::integer:
-      return "integer";
     case OpClass::integer_multiply:
       return opcode.find(".WIDE") != opcode.npos || opcode.find(".HI") != opcode.npos
                  ? "integer_multiply_wide"
                  : "integer_multiply";
-    case OpClass::integer_wide:
-      return "integer_wide";
-    case OpClass::fp16:
-      return "fp16";
-    case OpClass::fp32:
-      return "fp32";
-    case OpClass::fp64:
-      return "fp64";
     case OpClass::conversion:
       if (base == "I2FP") return "integer";
       return opcode.find("64") != opcode.npos ? "conversion_64" : "conversion";
-    case OpClass::special:
-      return "special";
     case OpClass::tensor:
       return tensor_class(opcode);
-    case OpClass::move:
-      return "move";
-    case OpClass::predicate:
-      return "predicate";
-    case OpClass::special_register:
-      return "special_register";
     case OpClass::shuffle:
       return base == "SHFL" ? "shuffle" : "vote";
     case OpClass::load:
@@ -108,15 +90,13 @@ std::string sass_class(std::string_view opcode, OpClass op_class, MemorySpace sp
     case OpClass::texture:
     case OpClass::asynchronous_copy:
       return memory_class(op_class, space);
-    case OpClass::barrier:
     case OpClass::memory_barrier:
       return "barrier";
-    case OpClass::control:
-      return "control";
     case OpClass::other:
       return "default";
+    default:
+      return std::string(class_name(op_class));
   }
-  return "default";
 }
 
 const ClassFigures& figures_of(const PredictionFigures& figures, const std::string& name) {
