@@ -151,6 +151,9 @@ MemoryFigures read_memory(const Json& object, std::string& problem) {
   memory.dram_read_bytes_per_second = fields.figure("dram_read_bytes_per_second", true);
   memory.dram_write_bytes_per_second = fields.figure("dram_write_bytes_per_second", true);
   memory.dram_copy_bytes_per_second = fields.figure("dram_copy_bytes_per_second", true);
+  if (object.contains("partial_write_cost")) {
+    memory.partial_write_cost = fields.figure("partial_write_cost", true);
+  }
   memory.atomic_shared_latency = fields.figure("atomic_shared_latency", true);
   memory.atomic_global_latency = fields.figure("atomic_global_latency", true);
   memory.atomic_global_per_second = fields.figure("atomic_global_per_second", true);

@@ -272,6 +272,10 @@ std::vector<Parameter> KernelSource::parameters(const std::string& kernel) const
         list.push_back({"", each.offset, each.size, false, {}});
     for (const std::string& each : binary->lines.files) files.push_back(each);
   }
+  // Where the compiler found a source, or beside the file that was given.
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  for (size_t i = 0, count = files.size(); i < count; ++i)
+    files.push_back((folder / std::filesystem::path(files[i]).filename()).string());
   for (const std::string& file : files) {
     if (!is_regular_file(file) || ends_with(file, ".ptx") || ends_with(file, ".cubin")) continue;
     Result<std::string> text = read_text_file(file);

@@ -56,6 +56,13 @@ uint64_t as_bits(double value, bool is_double) {
                    : std::bit_cast<uint32_t>(static_cast<float>(value));
 }
 
+double rounded(double value, uint8_t how) {
+  return how == 1   ? std::floor(value)
+         : how == 2 ? std::ceil(value)
+         : how == 3 ? std::trunc(value)
+                    : std::nearbyint(value);
+}
+
 }  // namespace
 
 Lanes::Lanes(const Program& program)
@@ -198,6 +205,8 @@ void Lanes::execute(const Step& step, const Launch& launch, uint32_t mask) {
     case Op::float_multiply_add:
     case Op::float_minimum:
     case Op::reciprocal:
+    case Op::float_divide:
+    case Op::float_root:
     case Op::float_other:
     case Op::int_to_float:
     case Op::float_to_int:
@@ -305,6 +314,8 @@ void Lanes::integer(const Step& step, uint32_t mask) {
     return write(step.result, step.wide, a, unknown, mask);
   }
   if (step.op != Op::absolute_value) unknown |= read(step.sources[1], b, step.is_signed);
+  if (step.op == Op::minimum && step.amount > 0)
+    unknown |= read(step.sources[2], c, step.is_signed);
   const uint32_t p = predicate(step.predicates[0]);
   for (uint32_t i = 0; i < kLanes; ++i) {
     const auto signed_a = static_cast<int64_t>(a[i]), signed_b = static_cast<int64_t>(b[i]);
@@ -314,8 +325,17 @@ void Lanes::integer(const Step& step, uint32_t mask) {
         result[i] = choice ? a[i] : b[i];
         break;
       case Op::minimum: {
-        const bool less = step.is_signed ? signed_a < signed_b : a[i] < b[i];
-        result[i] = less == choice ? a[i] : b[i];
+        const auto chosen = [&](uint64_t x, uint64_t y) {
+          const bool less =
+              step.is_signed ? static_cast<int64_t>(x) < static_cast<int64_t>(y) : x < y;
+          return less == choice ? x : y;
+        };
+        const uint64_t sum = a[i] + b[i];
+        const uint64_t wrapped = step.is_signed
+                                     ? static_cast<uint64_t>(int64_t{static_cast<int32_t>(sum)})
+                                     : sum & 0xffffffff;
+        result[i] = step.amount == 1 ? chosen(wrapped, c[i]) : chosen(a[i], b[i]);
+        if (step.amount == 2) result[i] = chosen(result[i], c[i]);
         break;
       }
       case Op::absolute_value:
@@ -508,11 +528,7 @@ void Lanes::floating(const Step& step, uint32_t mask) {
           ++result[i];
         break;
       case Op::float_to_int: {
-        double value = x[0];
-        value = step.amount == 1   ? std::floor(value)
-                : step.amount == 2 ? std::ceil(value)
-                : step.amount == 3 ? std::trunc(value)
-                                   : std::nearbyint(value);
+        double value = rounded(x[0], step.amount);
         const double least = step.is_signed ? -2147483648.0 : 0,
                      most = step.is_signed ? 2147483647.0 : 4294967295.0;
         if (!step.wide) value = std::isnan(value) ? 0 : std::clamp(value, least, most);
@@ -521,7 +537,7 @@ void Lanes::floating(const Step& step, uint32_t mask) {
         break;
       }
       case Op::float_to_float:
-        result[i] = as_bits(x[0], step.wide);
+        result[i] = as_bits(step.high ? rounded(x[0], step.amount) : x[0], step.wide);
         break;
       default:
         result[i] = 0;
@@ -531,6 +547,22 @@ void Lanes::floating(const Step& step, uint32_t mask) {
   write(step.result, step.wide, result, unknown, mask);
 }
 
+/// Comparisons with numbers that hardly occur (infinity, limits of exact ranges, denormals) look
+/// for operands that need special care: made-up ones do not.
+uint32_t Lanes::assume_ordinary(const Step& step, LaneValues& a, LaneValues& b, uint32_t unknown) {
+  for (size_t s = 0; s < 2; ++s) {
+    const Source& source = step.sources[s];
+    if (source.slot != kNoSlot || source.unknown) continue;
+    const double limit = std::fabs(as_float(source.value, step.is_double));
+    if (!(limit >= 65536 || limit < 1e-30) || limit == 0) continue;
+    LaneValues& other = s == 0 ? b : a;
+    for (uint32_t i = 0; i < kLanes; ++i)
+      if (unknown >> i & 1) other[i] = as_bits(1, step.is_double);
+    return 0;
+  }
+  return unknown;
+}
+
 void Lanes::compare(const Step& step, uint32_t mask) {
   LaneValues a, b;
   const bool is_float = step.op == Op::float_compare;
@@ -538,6 +570,7 @@ void Lanes::compare(const Step& step, uint32_t mask) {
   if (is_float) first.negated = second.negated = first.absolute = second.absolute = false;
   const bool is_signed = step.is_signed && !is_float;
   uint32_t unknown = read(first, a, is_signed) | read(second, b, is_signed);
+  if (is_float && unknown) unknown = assume_ordinary(step, a, b, unknown);
   uint32_t result = 0;
   const uint32_t lower = step.extended ? predicate(step.predicates[1]) : 0;
   for (uint32_t i = 0; i < kLanes; ++i) {

@@ -149,10 +149,9 @@ class Planner {
       for (const Event& event : warp.events) {
         if (!in_memory(event)) continue;
         const Access& access = walk_.accesses[event.access];
-        BufferUse& use = plan_.buffers[plan_.buffer_of(walk_, access)];
-        const double bytes = plan_.l2_sectors[event.access] * kSector * event.weight * scale;
         const Op op = program_.steps[event.step].op;
-        (op == Op::store || op == Op::atomic ? use.write_bytes : use.read_bytes) += bytes;
+        const double bytes = plan_.l2_sectors[event.access] * kSector * event.weight * scale;
+        plan_.uses[MemoryPlan::use_of(walk_, access, op)].l2_bytes += bytes;
         plan_.l2_bytes += bytes;
       }
     }
@@ -173,7 +172,7 @@ class Planner {
       for (const Event& event : warp->events) {
         if (!in_memory(event)) continue;
         const Access& access = walk_.accesses[event.access];
-        const uint64_t buffer = plan_.buffer_of(walk_, access);
+        const uint64_t buffer = MemoryPlan::use_of(walk_, access, program_.steps[event.step].op);
         Sectors& sectors = touched.by_buffer[buffer];
         for (uint32_t i = 0; i < access.sectors; ++i) {
           const uint64_t sector = walk_.sectors[access.first_sector + i];
@@ -234,7 +233,7 @@ class Planner {
     }
     const std::array<double, 3> at_once = wave();
     for (const auto& [buffer, total] : middle.total) {
-      BufferUse& use = plan_.buffers[buffer];
+      BufferUse& use = plan_.uses[buffer];
       use.unique_bytes = use.wave_bytes = total * kSector;
       for (size_t d = 0; d < 3; ++d) {
         if (!next[d]) continue;
@@ -255,9 +254,16 @@ class Planner {
       }
       use.wave_bytes = std::min(use.wave_bytes, use.unique_bytes);
     }
-    for (const auto& [buffer, use] : plan_.buffers) {
-      plan_.footprint_bytes += use.unique_bytes;
-      wave_bytes_ += use.wave_bytes;
+    // What is read and written takes its place once.
+    std::map<uint64_t, BufferUse> places;
+    for (const auto& [key, use] : plan_.uses) {
+      BufferUse& place = places[key / 2];
+      place.unique_bytes = std::max(place.unique_bytes, use.unique_bytes);
+      place.wave_bytes = std::max(place.wave_bytes, use.wave_bytes);
+    }
+    for (const auto& [buffer, place] : places) {
+      plan_.footprint_bytes += place.unique_bytes;
+      wave_bytes_ += place.wave_bytes;
     }
   }
 
@@ -269,14 +275,14 @@ class Planner {
     const double cold = missing(plan_.footprint_bytes), between_waves = missing(wave_bytes_);
     const double waves = std::max(
         1.0, static_cast<double>(launch_.blocks()) / (static_cast<double>(resident_) * active_));
-    for (auto& [buffer, use] : plan_.buffers) {
+    for (auto& [buffer, use] : plan_.uses) {
       const double again = std::max(0.0, use.wave_bytes * waves - use.unique_bytes);
-      const double all = use.read_bytes + use.write_bytes;
+      const double all = use.l2_bytes;
       const double repeats = std::max(0.0, all - use.unique_bytes - again);
       const double from_memory =
           cold * use.unique_bytes + between_waves * again + between_waves * repeats * 0.5;
       const double share = all > 0 ? std::min(1.0, from_memory / all) : 0;
-      use.dram_read_share = use.dram_write_share = share;
+      use.dram_share = share;
       plan_.dram_bytes += share * all;
     }
   }

@@ -9,24 +9,26 @@
 
 namespace fathom {
 
+/// Reads of a buffer, or writes.
 struct BufferUse {
-  double unique_bytes = 0;                           ///< that the whole launch touches
-  double wave_bytes = 0;                             ///< that the blocks which run at once touch
-  double read_bytes = 0, write_bytes = 0;            ///< asked of L2 by the whole launch
-  double dram_read_share = 0, dram_write_share = 0;  ///< of those
+  double unique_bytes = 0;  ///< that the whole launch touches
+  double wave_bytes = 0;    ///< that the blocks which run at once touch
+  double l2_bytes = 0;      ///< asked of L2 by the whole launch
+  double dram_share = 0;    ///< of those
 };
 
 struct MemoryPlan {
-  std::vector<float> l2_sectors;  ///< by Walk::accesses: what L1 does not have
-  std::map<uint64_t, BufferUse> buffers;
-  std::vector<bool> hot;  ///< by step: an atomic whose addresses all blocks share
+  std::vector<float> l2_sectors;       ///< by Walk::accesses: what L1 does not have
+  std::map<uint64_t, BufferUse> uses;  ///< by use_of()
+  std::vector<bool> hot;               ///< by step: an atomic whose addresses all blocks share
   double l1_hit_share = 0;
   double footprint_bytes = 0;
   double dram_bytes = 0;  ///< of the whole launch
   double l2_bytes = 0;
-  /// The buffer of an access to global or local memory.
-  uint64_t buffer_of(const Walk& walk, const Access& access) const {
-    return walk.sectors[access.first_sector] >> (kBufferShift - 5);
+  /// Which use of a buffer an access to global or local memory is.
+  static uint64_t use_of(const Walk& walk, const Access& access, Op op) {
+    const uint64_t buffer = walk.sectors[access.first_sector] >> (kBufferShift - 5);
+    return buffer * 2 + (op == Op::store || op == Op::atomic);
   }
 };
 

@@ -60,6 +60,8 @@ enum class Op : uint8_t {
   float_multiply,
   float_multiply_add,
   float_minimum,
+  float_divide,
+  float_root,
   reciprocal,
   float_other,  ///< square roots, logarithms...: unknown unless computed
   float_compare,
@@ -77,6 +79,8 @@ enum class Op : uint8_t {
   atomic,
   asynchronous_copy,
   barrier,
+  meet_later,  ///< BSSY: these threads meet again at the `meet` of the same `amount`
+  meet,        ///< BSYNC
   branch,
   call,
   return_,

@@ -248,7 +248,8 @@ class Lowering {
     if (slot != frame_.variable_slots.end())
       inside.slot = static_cast<int16_t>(slot->second + static_cast<int16_t>(address.value / 4));
     if (!loads) {
-      const bool vector = top_.size() > 1 && top_[1]->kind == PtxOperandKind::vector;
+      const bool vector =
+          top_.size() > 1 && top_[1]->kind == PtxOperandKind::vector && top_[1]->count > 0;
       step_.result = inside.slot;
       step_.wide = inside.wide;
       step_.result_slots = inside.wide ? 2 : 1;
@@ -384,6 +385,7 @@ class Lowering {
     step_.amount = op_.has("rmi") ? 1 : op_.has("rpi") ? 2 : op_.has("rzi") ? 3 : 0;
     source(0, 1);
     step_.op_class = OpClass::conversion;
+    step_.high = op_.has("rmi") || op_.has("rpi") || op_.has("rzi") || op_.has("rni");
     if (to_float && from_float)
       return step_.is_double = from.bits == 64, step_.op = Op::float_to_float, true;
     if (to_float) return step_.is_double = to.bits == 64, step_.op = Op::int_to_float, true;
@@ -405,7 +407,8 @@ class Lowering {
         {"mul", Op::float_multiply},     {"fma", Op::float_multiply_add},
         {"mad", Op::float_multiply_add}, {"min", Op::float_minimum},
         {"max", Op::float_minimum},      {"rcp", Op::reciprocal},
-        {"neg", Op::float_add},          {"abs", Op::float_add}};
+        {"neg", Op::float_add},          {"abs", Op::float_add},
+        {"div", Op::float_divide},       {"sqrt", Op::float_root}};
     const auto found = kNames.find(base);
     result(0);
     step_.op = found == kNames.end() ? Op::float_other : found->second;

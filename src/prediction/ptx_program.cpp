@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "prediction/block_order.h"
 #include "prediction/ptx_costs.h"
 #include "prediction/ptx_lowering.h"
 #include "prediction/timing.h"
@@ -33,7 +34,7 @@ class Maker {
     place_variables(*entry);
     functions_.push_back(entry);
     for (size_t i = 0; i < functions_.size(); ++i) add_function(*functions_[i], i == 0);
-    if (slots_ > kMostSlots)
+    if (slots_ + predicates_ > kMostSlots)
       return Error{ErrorKind::cannot_answer,
                    "the kernel has too many registers to be predicted from PTX", kernel,
                    "install ptxas, or give a cubin"};
@@ -41,13 +42,14 @@ class Maker {
     program_.slots = static_cast<uint32_t>(slots_);
     program_.predicates = static_cast<uint32_t>(predicates_);
     for (Step& each : program_.steps) note_slots(each);
+    program_.shape.registers_per_thread = estimate_registers(*entry);
     program_.graph = ControlFlowGraph::build(program_.instructions);
+    for (const Block& each : program_.graph.blocks) order_block(program_, each.first, each.last);
     program_.loops = LoopNest::build(program_.graph, DominatorTree::build(program_.graph));
     program_.shape.grid = launch_.grid;
     program_.shape.block = launch_.block;
     program_.shape.static_shared_memory = shared_;
     program_.shape.dynamic_shared_memory = launch_.dynamic_shared;
-    program_.shape.registers_per_thread = estimate_registers(*entry);
     return std::move(program_);
   }
 
@@ -88,7 +90,7 @@ class Maker {
             static_cast<int16_t>(std::min<size_t>(predicates_++, kMostSlots)));
       } else {
         frame.register_slots.push_back(static_cast<int16_t>(std::min<size_t>(slots_, kMostSlots)));
-        slots_ += std::max<size_t>(1, size_t{each.type.bits} * each.elements / 32);
+        slots_ += std::max<size_t>(1, each.type.bits / 32u) * each.elements;
       }
     }
     if (!is_entry) {
@@ -221,12 +223,16 @@ class Maker {
         step.result = to;
         step.result_slots = step.wide ? 2 : 1;
       };
+      const auto slot = [&](const PtxVariable& variable) {
+        const auto found = slots.find(variable.name);
+        return found == slots.end() ? kNoSlot : found->second;
+      };
       for (size_t i = 0; i < call.operands.arguments.size() && i < call.callee->parameters.size();
            ++i)
         move(call.first + static_cast<uint32_t>(i), call.operands.arguments[i],
-             slots.at(call.callee->parameters[i].name), call.callee->parameters[i].size);
+             slot(call.callee->parameters[i]), call.callee->parameters[i].size);
       for (size_t i = 0; i < call.operands.results.size() && i < call.callee->results.size(); ++i)
-        move(call.at + 1 + static_cast<uint32_t>(i), slots.at(call.callee->results[i].name),
+        move(call.at + 1 + static_cast<uint32_t>(i), slot(call.callee->results[i]),
              call.operands.results[i], call.callee->results[i].size);
     }
     for (size_t i = 0; i < program_.steps.size(); ++i) {
@@ -293,7 +299,9 @@ class Maker {
         estimate = std::min(
             estimate, std::max(16u, machine_.occupancy.registers / (entry.min_blocks * threads)));
     }
-    return estimate;
+    // The caller's block runs, so that the assembler must have found a way.
+    const uint32_t warps = (launch_.warps_per_block() + 3) / 4 * 4;
+    return std::min(estimate, machine_.occupancy.registers / (warps * 32) / 8 * 8);
   }
 
   const PtxModule& module_;

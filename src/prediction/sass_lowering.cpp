@@ -253,6 +253,11 @@ class Lowering {
       case Flow::next:
         break;
     }
+    if ((is("BSSY") || is("BSYNC")) && !parts_.empty() && parts_[0].size() == 2) {
+      step_.op = is("BSSY") ? Op::meet_later : Op::meet;
+      step_.amount = static_cast<uint8_t>(parts_[0][1] - '0') & 15;
+      return true;
+    }
     if (in_.op_class == OpClass::control) return step_.op = Op::nothing, true;
     return false;
   }
@@ -427,6 +432,13 @@ class Lowering {
       take_results();
       step_.op = Op::absolute_value;
       source(0);
+    } else if (is("VIADDMNMX") || is("VIMNMX3")) {
+      take_results();
+      step_.op = Op::minimum;
+      step_.amount = is("VIADDMNMX") ? 1 : 2;
+      step_.is_signed = !has("U32");
+      for (size_t i = 0; i < 3; ++i) source(i);
+      take_predicates();
     } else if (is("IMNMX") || is("VIMNMX") || is("UIMNMX") || is("FMNMX") || is("DMNMX") ||
                is("UVIMNMX")) {
       const bool is_float = is("FMNMX") || is("DMNMX");
@@ -573,9 +585,16 @@ class Lowering {
     if (is("MUFU")) {
       const bool reciprocal = has("RCP");
       take_results();
-      step_.op = reciprocal ? Op::reciprocal : Op::float_other;
+      step_.op = reciprocal ? Op::reciprocal : has("SQRT") ? Op::float_root : Op::float_other;
       step_.high = has("RCP64H");
       if (step_.high) step_.op = Op::float_other;
+      return source(0, false, Number::float32), true;
+    }
+    if (is("FRND") && !has("F64") && !has("F16")) {
+      take_results();
+      step_.op = Op::float_to_float;
+      step_.high = true;
+      step_.amount = has("FLOOR") ? 1 : has("CEIL") ? 2 : has("TRUNC") ? 3 : 0;
       return source(0, false, Number::float32), true;
     }
     if (is("I2F") || is("I2FP") || is("F2I") || is("F2F")) return conversion();
@@ -599,7 +618,6 @@ class Lowering {
     step_.op = to_float ? Op::int_to_float : from_float ? Op::float_to_int : Op::float_to_float;
     step_.is_double = to_float ? has("F64") : from64;
     step_.is_signed = !has("U32") && !has("U64");
-    step_.high = has("F64");
     step_.amount = has("FLOOR") ? 1 : has("CEIL") ? 2 : has("TRUNC") ? 3 : has("RP") ? 2 : 0;
     source(0, from64 || has("S64") || has("U64"), from64 ? Number::float64 : Number::float32);
     return true;

@@ -110,12 +110,15 @@ class Multiprocessor {
     out.lsu_cycles =
         static_cast<float>(std::max<double>({out.lsu_cycles, double(access.lines), l1_cycles}));
     out.l2_bytes = in_.memory.l2_sectors[event.access] * 32;
-    const auto found = in_.memory.buffers.find(in_.memory.buffer_of(in_.walk, access));
-    if (found != in_.memory.buffers.end()) {
-      const double share = out.kind == Kind::global_load ? found->second.dram_read_share
-                                                         : found->second.dram_write_share;
+    const auto found = in_.memory.uses.find(MemoryPlan::use_of(in_.walk, access, step.op));
+    if (found != in_.memory.uses.end()) {
+      const double share = found->second.dram_share;
       out.dram_bytes = static_cast<float>(out.l2_bytes * share);
-      const double chance = std::min(1.0, share * out.l2_bytes / 32);
+      // L2 keeps checksums of whole sectors: a part of one is read, changed and written.
+      const bool partial =
+          out.kind == Kind::global_store && access.lanes * step.bytes < access.sectors * 32;
+      if (partial) out.l2_bytes *= static_cast<float>(figures_.memory.partial_write_cost);
+      const double chance = std::min(1.0, out.dram_bytes / 32.0);
       out.from_dram = static_cast<double>(salt * 2654435761u % 1024) < chance * 1024;
     }
     if (out.kind == Kind::atomic) {
@@ -163,7 +166,6 @@ class Multiprocessor {
     by_scheduler_.resize(schedulers_);
     for (uint32_t i = 0; i < warps_.size(); ++i) by_scheduler_[i % schedulers_].push_back(i);
     clock_.assign(schedulers_, 0);
-    last_warp_.assign(schedulers_, 0);
     free_.assign(schedulers_, {});
     for (uint32_t slot = 0; slot < slots; ++slot) {
       blocks_[slot].first_warp = slot * warps;
@@ -237,8 +239,9 @@ class Multiprocessor {
     Wait wait = Wait::none;
   };
 
-  /// The warp that a scheduler issues next: the one that went last if it can, or else the oldest of
-  /// those that can.
+  /// The warp that a scheduler issues next: of those that can go first, the one that waited
+  /// longest. (Were the oldest always first, the others would spend their time before the loops
+  /// that stand for many rounds.)
   Choice choose(uint32_t scheduler) const {
     Choice best;
     for (uint32_t index : by_scheduler_[scheduler]) {
@@ -250,7 +253,7 @@ class Multiprocessor {
           unit_free(scheduler, in_.program.steps[(*warp.trace)[warp.at].step], unit_wait);
       if (unit > time) time = unit, wait = unit_wait;
       if (clock_[scheduler] > time) time = clock_[scheduler], wait = Wait::scheduler;
-      if (time < best.time || (time == best.time && index == last_warp_[scheduler]))
+      if (time < best.time || (time == best.time && warp.last < warps_[best.warp].last))
         best = {time, index, wait};
     }
     return best;
@@ -291,10 +294,13 @@ class Multiprocessor {
     result_.busy.issue += step.timing.issues;
     warp.last = t;
     clock_[scheduler] = t + step.timing.issues;
-    last_warp_[scheduler] = choice.warp;
     end_ = std::max(end_, t + 1);
     warp.ready = t + std::max<double>(step.timing.issues, step.timing.stall);
     warp.ready_wait = Wait::dependency;
+    // Where the way goes on elsewhere, instructions have to be fetched.
+    const bool jumps = step.flow != Flow::next && warp.at + 1 < warp.trace->size() &&
+                       (*warp.trace)[warp.at + 1].step != event.step + 1;
+    if (jumps) warp.ready = std::max(warp.ready, t + step.timing.latency);
     occupy(scheduler, step, t);
     Wait wait = Wait::special;
     const double done = complete(event, step, t, wait);
@@ -461,7 +467,6 @@ class Multiprocessor {
   std::vector<BlockSlot> blocks_;
   std::vector<std::vector<uint32_t>> by_scheduler_;
   std::vector<double> clock_;
-  std::vector<uint32_t> last_warp_;
   std::vector<std::array<double, kPipes>> free_;
   std::vector<Choice> cached_;
   uint32_t woken_ = 0;

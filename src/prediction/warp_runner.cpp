@@ -36,6 +36,7 @@ WarpRunner::WarpRunner(const Program& program, const Launch& launch, const WalkL
     const uint32_t first = program.graph.blocks[program.loops.loops[i].header].first;
     if (header_of_[first] == kNoBlock) header_of_[first] = i;
   }
+  find_exits();
 }
 
 bool WarpRunner::run(std::array<uint32_t, 3> block, uint32_t warp, uint64_t budget,
@@ -53,7 +54,8 @@ bool WarpRunner::run(std::array<uint32_t, 3> block, uint32_t warp, uint64_t budg
                  warp;
   const uint32_t threads = launch_.threads_per_block();
   const uint32_t left = threads - std::min(threads, warp * kLanes);
-  groups_.assign(1, {0, left >= kLanes ? ~0u : (1u << left) - 1, {}});
+  groups_.assign(1, {0, left >= kLanes ? ~0u : (1u << left) - 1, {}, false});
+  meeting_ = {};
   if (groups_[0].mask == 0) return true;
   while (executed_ < budget) {
     if (!step()) return walk_.executed += executed_, true;
@@ -62,12 +64,44 @@ bool WarpRunner::run(std::array<uint32_t, 3> block, uint32_t warp, uint64_t budg
   return false;
 }
 
-/// Threads that are behind go first, so that they catch up where their ways meet.
-size_t WarpRunner::lowest() const {
-  size_t best = 0;
+/// Threads that are behind go first, so that they catch up where their ways meet. Where all wait
+/// for others that took another way out, the first go on.
+size_t WarpRunner::lowest() {
+  size_t best = groups_.size();
+  for (size_t i = 0; i < groups_.size(); ++i)
+    if (!groups_[i].waits && (best == groups_.size() || groups_[i].at < groups_[best].at)) best = i;
+  if (best < groups_.size()) return best;
+  best = 0;
   for (size_t i = 1; i < groups_.size(); ++i)
     if (groups_[i].at < groups_[best].at) best = i;
+  groups_[best].waits = false;
+  ++groups_[best].at;
   return best;
+}
+
+/// Whether all threads that are to meet here have come; those that have are one group then.
+bool WarpRunner::meet(size_t group, const Step& step) {
+  const Group& own = groups_[group];
+  uint32_t first = 0;
+  while (!(own.mask >> first & 1)) ++first;
+  uint32_t alive = 0, here = 0;
+  for (const Group& each : groups_) {
+    alive |= each.mask;
+    const bool waits_here = each.waits && each.at == own.at && each.calls == own.calls;
+    if (waits_here || &each == &own) here |= each.mask;
+  }
+  if (meeting_[step.amount][first] & alive & ~here) return false;
+  const uint32_t at = own.at;
+  for (size_t i = groups_.size(); i-- > 0;) {
+    if (i == group || !groups_[i].waits || groups_[i].at != at ||
+        groups_[i].calls != groups_[group].calls)
+      continue;
+    groups_[group].mask |= groups_[i].mask;
+    groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (i < group) --group;
+  }
+  groups_[group].at = at + 1;
+  return true;
 }
 
 void WarpRunner::leave(size_t group, uint32_t mask) {
@@ -81,7 +115,7 @@ bool WarpRunner::step() {
   if (groups_.size() > 1) {
     current = lowest();
     for (size_t i = groups_.size(); i-- > 0;) {
-      if (i == current || groups_[i].at != groups_[current].at) continue;
+      if (i == current || groups_[i].at != groups_[current].at || groups_[i].waits) continue;
       if (groups_[i].calls != groups_[current].calls) continue;
       groups_[current].mask |= groups_[i].mask;
       groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -111,6 +145,13 @@ bool WarpRunner::step() {
     case Op::return_:
       branch(current, now, all);
       return !groups_.empty();
+    case Op::meet_later:
+      for (uint32_t i = 0; i < kLanes; ++i)
+        if (mask >> i & 1) meeting_[now.amount][i] = mask;
+      break;
+    case Op::meet:
+      if (!meet(current, now)) groups_[current].waits = true;
+      return true;
     case Op::load:
     case Op::store:
     case Op::atomic:
@@ -179,7 +220,11 @@ uint32_t WarpRunner::decide(uint32_t at, const Step& step, uint32_t mask, uint32
     if (loop != kNoBlock && step.op == Op::branch) loops_[loop].known_exit = true;
     return taken;
   }
-  if (was_known_[at]) spoiled_ = true;
+  // What a loop that was skipped ahead made unknown is no matter of data.
+  if (was_known_[at]) {
+    spoiled_ |= loop != kNoBlock;
+    return taken;
+  }
   const auto with = [&](uint32_t lanes) { return (taken & ~unknown) | (lanes & unknown); };
   if (loop != kNoBlock) {
     if (step.op == Op::exit) return with(0);  // goes on until the loop's own end
@@ -234,6 +279,7 @@ void WarpRunner::enter_header(uint32_t at) {
       previous_, static_cast<uint32_t>(program_.steps.size() - 1))];
   const bool again = executed_ > 0 && program_.loops.contains(loop, before);
   if (!again) {
+    progress.entry_events = trace_->events.size();
     progress.rounds = 0;
     progress.known_exit = false;
     progress.states = 0;
@@ -257,7 +303,8 @@ void WarpRunner::enter_header(uint32_t at) {
     progress.states = 0;
     try_to_skip(loop);
     progress.first = progress.second = {};
-    progress.next_try = progress.rounds + std::max(16u, progress.rounds / 2);
+    progress.next_try =
+        progress.endless ? ~0u : progress.rounds + std::max(16u, progress.rounds / 2);
     return;
   }
   ++progress.states;
@@ -290,19 +337,38 @@ bool WarpRunner::run_rounds(uint32_t loop, uint32_t rounds, uint64_t limit) {
   return true;
 }
 
+/// For each branch out of a loop, the comparison before it that decides, in the text's order; of 64
+/// bits both.
+void WarpRunner::find_exits() {
+  exits_.assign(program_.loops.loops.size(), {});
+  for (uint32_t i = 0; i < program_.steps.size(); ++i) {
+    const Step& branch = program_.steps[i];
+    if (branch.op != Op::branch) continue;
+    const uint32_t loop = decisions_.loop_left(i);
+    if (loop == kNoBlock) continue;
+    std::set<int16_t> wanted{branch.guard.index, branch.predicates[0].index};
+    wanted.erase(-1);
+    for (uint32_t at = i; at-- > 0 && !wanted.empty();) {
+      const Step& step = program_.steps[at];
+      const size_t found =
+          wanted.erase(step.result_predicates[0]) + wanted.erase(step.result_predicates[1]);
+      if (found == 0 || !program_.loops.contains(loop, program_.graph.block_of[at])) continue;
+      if (step.op == Op::compare) exits_[loop].push_back(at);
+      for (const PredicateSource& each : step.predicates)
+        if (each.index >= 0) wanted.insert(each.index);
+    }
+  }
+}
+
 uint64_t WarpRunner::growths_left(uint32_t loop, const Lanes::Growth& growth) const {
   uint64_t least = ~uint64_t{0};
-  for (uint32_t block : program_.loops.loops[loop].blocks) {
-    const Block& each = program_.graph.blocks[block];
-    for (uint32_t i = each.first; i <= each.last; ++i)
-      if (program_.steps[i].op == Op::compare)
-        least = std::min(least, lanes_.growths_until(program_.steps[i], growth, groups_[0].mask));
-  }
+  for (uint32_t each : exits_[loop])
+    least = std::min(least, lanes_.growths_until(program_.steps[each], growth, groups_[0].mask));
   return least;
 }
 
 /// Goes on with a loop as long as its registers grow evenly, in steps that double; the rounds that
-/// were written down last stand for those that were skipped.
+/// were written down stand for those that were skipped.
 void WarpRunner::try_to_skip(uint32_t loop) {
   const bool was_quiet = quiet_;
   const size_t from = loops_[loop].second_events, to = trace_->events.size();
@@ -344,11 +410,13 @@ void WarpRunner::try_to_skip(uint32_t loop) {
   if (skipped >= kEndless) {
     go_back(before);
     skipped = 0;
+    loops_[loop].endless = true;
   }
   quiet_ = was_quiet;
   if (quiet_) return;
-  const auto factor = static_cast<float>(1 + skipped);
-  for (size_t i = from; i < to; ++i) trace_->events[i].weight *= factor;
+  const auto factor =
+      static_cast<float>(1 + static_cast<double>(skipped * kRounds) / std::max(1u, before.rounds));
+  for (size_t i = loops_[loop].entry_events; i < to; ++i) trace_->events[i].weight *= factor;
 }
 
 // Memory.
@@ -384,6 +452,10 @@ uint32_t WarpRunner::record_access(const Step& step, const LaneValues& addresses
                   : step.space == MemorySpace::local
                       ? local_access(step, addresses, mask, warp_number_, walk_.sectors)
                       : global_access(step, addresses, mask, walk_.sectors);
+  // Threads that add to one place let one of them do it: the assembler sees to that.
+  const bool together =
+      !program_.from_sass && step.op == Op::atomic && access.wavefronts == access.lanes;
+  if (together) access.lanes = 1;
   access.unknown = unknown;
   walk_.accesses.push_back(access);
   return static_cast<uint32_t>(walk_.accesses.size() - 1);

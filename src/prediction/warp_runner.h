@@ -57,20 +57,24 @@ class WarpRunner {
   struct Group {
     uint32_t at = 0, mask = 0;
     std::vector<uint32_t> calls;
+    bool waits = false;  ///< for the others at the place where they meet
   };
   struct LoopProgress {
     uint32_t rounds = 0;
-    bool known_exit = false;
+    bool known_exit = false, endless = false;
     int states = 0;
     Lanes::State first, second;
+    size_t entry_events = 0;  ///< of the trace when the loop was entered
     size_t second_events = 0;
     uint32_t next_try = 8;
   };
 
   bool step();
-  size_t lowest() const;
+  size_t lowest();
+  bool meet(size_t group, const Step& step);
   void enter_header(uint32_t step);
   void try_to_skip(uint32_t loop);
+  void find_exits();
   uint64_t growths_left(uint32_t loop, const Lanes::Growth& growth) const;
   uint32_t assumed_guard(uint32_t at, const Step& step, uint32_t mask);
   bool run_rounds(uint32_t loop, uint32_t rounds, uint64_t limit);
@@ -92,8 +96,10 @@ class WarpRunner {
   Walk& walk_;
   Lanes lanes_;
   std::vector<Group> groups_;
+  std::array<std::array<uint32_t, kLanes>, 16> meeting_{};  ///< by barrier and thread: who meets
   std::vector<LoopProgress> loops_;
-  std::vector<uint32_t> header_of_;   ///< by step: loop whose header starts there
+  std::vector<std::vector<uint32_t>> exits_;  ///< by loop: comparisons that end it
+  std::vector<uint32_t> header_of_;           ///< by step: loop whose header starts there
   std::vector<uint64_t> address_of_;  ///< by step: what a load read last, in its first thread
   std::vector<uint32_t>
       sharing_of_;  ///< by step: threads that a load's addresses were the same for

@@ -1,0 +1,139 @@
+// `fathom predict` as a user runs it.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+
+namespace fathom {
+namespace {
+
+struct Outcome {
+  int exit_code = -1;
+  std::string out;  ///< with what stands on standard error
+};
+Outcome run(const std::string& arguments, const std::string& errors = "2>&1") {
+  const std::string command = std::string(FATHOM_PROGRAM) + " predict " + arguments + " " + errors;
+  FILE* pipe = popen(command.c_str(), "r");
+  Outcome result;
+  std::array<char, 4096> buffer;
+  for (size_t got; (got = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+    result.out.append(buffer.data(), got);
+  const int status = pclose(pipe);
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return result;
+}
+std::string fixture(const std::string& name) {
+  return std::string(FATHOM_SOURCE_DIR) + "/tests/fixtures/ptx/" + name;
+}
+
+nlohmann::json json_of(const std::string& arguments) {
+  const Outcome result = run(arguments + " --format json", "2>/dev/null");
+  EXPECT_EQ(result.exit_code, 0) << result.out;
+  return nlohmann::json::parse(result.out, nullptr, false);
+}
+
+TEST(PredictProgram, JsonHasWhatWasPromised) {
+  const auto json =
+      json_of(fixture("kernels.sm_90.cubin") +
+              " --kernel saxpy --device H200 --grid 4096 --block 256 --arg n=1048576 --arg a=2");
+  ASSERT_EQ(json["kernels"].size(), 1u);
+  const auto& kernel = json["kernels"][0];
+  EXPECT_EQ(kernel["name"], "saxpy");
+  EXPECT_GT(kernel["time_us"].get<double>(), 1.0);
+  EXPECT_LT(kernel["time_us"].get<double>(), 100.0);
+  EXPECT_TRUE(kernel["power_w"].is_null());
+  EXPECT_TRUE(kernel["energy_mj"].is_null());
+  EXPECT_TRUE(kernel["bound_by"].is_string());
+  EXPECT_TRUE(kernel["assumed"].is_array());
+  EXPECT_FALSE(kernel["registers_estimated"].get<bool>());
+  EXPECT_EQ(kernel["grid"], nlohmann::json({4096, 1, 1}));
+}
+
+TEST(PredictProgram, PtxWithoutAnAssemblerIsSaidToBeEstimated) {
+  const Outcome text =
+      run(fixture("kernels.ptx") +
+          " --ptxas none --kernel long_chain --grid 528 --block 256 --arg steps=500");
+  EXPECT_EQ(text.exit_code, 0);
+  EXPECT_NE(text.out.find("there is no ptxas; predicted from PTX"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("registers (estimated)"), std::string::npos);
+  EXPECT_NE(text.out.find("kernels.cu:36"), std::string::npos);
+}
+
+TEST(PredictProgram, EveryKernelOfAFileIsPredicted) {
+  EXPECT_EQ(json_of(fixture("kernels.ptx") +
+                    " --ptxas none --grid 64 --block 32,32 --arg 2=64 --kernel s")["kernels"]
+                .size(),
+            5u);
+}
+
+TEST(PredictProgram, AnotherDeviceIsSlower) {
+  const std::string launch =
+      fixture("kernels.ptx") +
+      " --ptxas none --kernel saxpy --grid 262144 --block 256 --arg n=67108864 --device ";
+  double last = 0;
+  for (const char* device : {"H200", "H100", "A100", "V100"}) {
+    const double time = json_of(launch + device)["kernels"][0]["time_us"];
+    EXPECT_GT(time, last) << device << ": less memory bandwidth than the one before";
+    last = time;
+  }
+}
+
+TEST(PredictProgram, ASweepRanksBlocks) {
+  const auto json = json_of(fixture("kernels.ptx") +
+                            " --ptxas none --kernel saxpy --grid 4096 --block 256 --arg n=1048576 "
+                            "--sweep block=64..1024");
+  ASSERT_GE(json["kernels"].size(), 8u);
+  double last = 0;
+  for (const auto& each : json["kernels"]) {
+    EXPECT_GE(each["time_us"].get<double>(), last);
+    last = each["time_us"];
+    EXPECT_EQ(each["grid"][0].get<int>(),
+              (1048576 + each["block"][0].get<int>() - 1) / each["block"][0].get<int>());
+  }
+}
+
+TEST(PredictProgram, SaysTheSameEachTime) {
+  const std::string arguments = fixture("kernels.ptx") + " --ptxas none --grid 64 --block 256";
+  EXPECT_EQ(run(arguments).out, run(arguments).out);
+}
+
+TEST(PredictProgram, ErrorsAreOneLineAndSayWhatToDo) {
+  const std::string ptx = fixture("kernels.ptx") + " --ptxas none --kernel saxpy ";
+  struct Wrong {
+    std::string arguments;
+    int exit_code;
+    std::string says;
+  };
+  const std::string broken = testing::TempDir() + "broken.ptx";
+  ASSERT_TRUE(
+      write_file(broken, ".version 8.0\n.target sm_90\n.entry k()\n{\n  add.s32 %r1, %r1, 1;\n}\n")
+          .ok());
+  for (const Wrong& wrong : std::vector<Wrong>{
+           {broken, 3, "broken.ptx:5: expected a declared register, found \"%r1\""},
+           {"/does/not/exist.ptx", 3, "/does/not/exist.ptx"},
+           {ptx + "--grid 0", 2, "--grid: \"0\" is no shape; write x, x,y or x,y,z"},
+           {ptx + "--grid 1,2,3,4", 2, "is no shape"},
+           {ptx + "--block 64,64", 2, "a block has at most 1024 threads"},
+           {ptx + "--arg n", 2, "write NAME=VALUE"},
+           {ptx + "--arg m=3", 2, "no argument \"m\"; there are 0 (y), 1 (x), 2 (a), 3 (n)"},
+           {ptx + "--trips 12", 2, "write LINE=N"},
+           {ptx + "--device Z80", 2, "choose one of NVIDIA A100"},
+           {ptx + "--sweep block=9..", 2, "write block=64..1024"},
+           {ptx + "--shared 400000", 1, "does not run: too many shared memory"},
+           {fixture("kernels.ptx") + " --ptxas none --kernel absent", 2,
+            "no kernel is called \"absent\"; there are"},
+           {fixture("README.md"), 3, "README.md"}}) {
+    const Outcome result = run(wrong.arguments);
+    EXPECT_EQ(result.exit_code, wrong.exit_code) << wrong.arguments << ": " << result.out;
+    EXPECT_NE(result.out.find(wrong.says), std::string::npos) << result.out;
+    EXPECT_NE(result.out.find("fathom: "), std::string::npos);
+  }
+  std::remove(broken.c_str());
+}
+
+}  // namespace
+}  // namespace fathom

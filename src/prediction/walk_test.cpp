@@ -1,0 +1,125 @@
+#include "prediction/walk.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "prediction/testing.h"
+
+namespace fathom {
+namespace {
+
+using test::Kernel;
+using test::launch_of;
+
+/// Executions of loads from global memory by an average warp.
+double loads_of(const Kernel& kernel, const Walk& walk) {
+  double loads = 0;
+  for (const WarpTrace& warp : walk.warps)
+    for (const Event& event : warp.events) {
+      const Step& step = kernel.program.steps[event.step];
+      if (step.op == Op::load && step.space == MemorySpace::global && event.lanes > 0)
+        loads += event.weight;
+    }
+  return loads / static_cast<double>(walk.warps.size());
+}
+
+TEST(Walk, CountsRoundsFromArguments) {
+  for (const std::string& file : test::both_files()) {
+    const Kernel kernel(file, "sum_columns", launch_of(64, 128),
+                        {{"rows", "100"}, {"columns", "8192"}});
+    const Walk result = walk(kernel.program, kernel.launch, {});
+    EXPECT_DOUBLE_EQ(loads_of(kernel, result), 100) << file;
+    EXPECT_TRUE(result.assumed.empty()) << file << result.assumed.front();
+    EXPECT_FALSE(result.cut_short);
+  }
+}
+
+TEST(Walk, SkippingAheadCountsTheSame) {
+  for (const std::string& file : test::both_files()) {
+    for (const char* rows : {"1000", "1001", "4999", "100000"}) {
+      const Kernel kernel(file, "sum_columns", launch_of(64, 128),
+                          {{"rows", rows}, {"columns", "64"}});
+      WalkLimits skipping;
+      skipping.steps_before_skipping = 200;
+      const Walk fast = walk(kernel.program, kernel.launch, skipping);
+      EXPECT_NEAR(loads_of(kernel, fast), std::stod(rows), 1e-5 * std::stod(rows)) << file;
+      EXPECT_LT(fast.executed, 100'000u);
+    }
+  }
+}
+
+TEST(Walk, SectorsFollowFromAddresses) {
+  for (const std::string& file : test::both_files()) {
+    const Kernel across(file, "sum_columns", launch_of(64, 128),
+                        {{"rows", "10"}, {"columns", "8192"}});
+    const Kernel along(file, "sum_rows", launch_of(64, 128), {{"columns", "10000"}});
+    for (const Kernel* kernel : {&across, &along}) {
+      const Walk result = walk(kernel->program, kernel->launch, {});
+      for (const Event& event : result.warps.front().events) {
+        if (kernel->program.steps[event.step].op != Op::load || event.access == kNoAccess) continue;
+        EXPECT_EQ(result.accesses[event.access].sectors, kernel == &across ? 4u : 32u) << file;
+      }
+    }
+  }
+}
+
+TEST(Walk, ThreadsBeyondTheEndLeave) {
+  for (const std::string& file : test::both_files()) {
+    const Kernel kernel(file, "saxpy", launch_of(2, 64), {{"n", "80"}});
+    const Walk result = walk(kernel.program, kernel.launch, {});
+    uint32_t lanes = 0;
+    for (const WarpTrace& warp : result.warps)
+      for (const Event& event : warp.events)
+        if (kernel.program.steps[event.step].op == Op::store) lanes += event.lanes;
+    EXPECT_EQ(lanes, 80u) << file;
+  }
+}
+
+TEST(Walk, RowsOfUnknownLengthAreAskedFor) {
+  for (const std::string& file : test::both_files()) {
+    Launch launch = launch_of(64, 128);
+    const Kernel unknown(file, "row_sums", launch, {{"rows", "8192"}});
+    const Walk guessed = walk(unknown.program, launch, {});
+    const bool told =
+        std::any_of(guessed.assumed.begin(), guessed.assumed.end(), [](const std::string& each) {
+          return each.find("kernels.cu:45 goes over rows whose lengths are data: 8") != each.npos;
+        });
+    EXPECT_TRUE(told) << file;
+    launch.trips = {{45, 40}};
+    const Kernel known(file, "row_sums", launch, {{"rows", "8192"}});
+    const double difference =
+        loads_of(known, walk(known.program, launch, {})) - loads_of(unknown, guessed);
+    EXPECT_GE(difference, 32) << "40 rounds instead of 8, in " << file;
+  }
+}
+
+TEST(Walk, ShareOfABranchIsAskedFor) {
+  for (const std::string& file : test::both_files()) {
+    double stores[2];
+    for (int often : {0, 1}) {
+      Launch launch = launch_of(64, 128);
+      launch.trips = {{52, often ? 1.0 : 0.0}};
+      const Kernel kernel(file, "clip_above", launch, {{"n", "8192"}});
+      const Walk result = walk(kernel.program, launch, {});
+      stores[often] = 0;
+      for (const WarpTrace& warp : result.warps)
+        for (const Event& event : warp.events)
+          if (kernel.program.steps[event.step].op == Op::store) stores[often] += event.lanes;
+      EXPECT_TRUE(result.assumed.empty()) << file << ": " << result.assumed.front();
+    }
+    EXPECT_EQ(stores[0], 0) << file;
+    EXPECT_GT(stores[1], 0) << file;
+  }
+}
+
+TEST(Walk, IsTheSameEachTime) {
+  const Kernel kernel("kernels.ptx", "row_sums", launch_of(64, 128), {{"rows", "8192"}});
+  const Walk a = walk(kernel.program, kernel.launch, {}),
+             b = walk(kernel.program, kernel.launch, {});
+  EXPECT_EQ(a.executed, b.executed);
+  EXPECT_EQ(a.sectors, b.sectors);
+}
+
+}  // namespace
+}  // namespace fathom
