@@ -180,6 +180,9 @@ class Prediction {
       launch.block[0] = threads / others;
       launch.grid[0] = static_cast<uint32_t>((across + launch.block[0] - 1) / launch.block[0]);
       Result<KernelPrediction> prediction = one(source_->kernels.front(), launch);
+      // A block that does not fit is left out; a wrong argument is wrong for all of them.
+      if (!prediction && prediction.error().kind != ErrorKind::cannot_answer)
+        return fail(prediction.error());
       if (prediction) launches.push_back(std::move(*prediction));
     }
     if (launches.empty())

@@ -120,6 +120,7 @@ TEST(PredictProgram, ErrorsAreOneLineAndSayWhatToDo) {
            {ptx + "--block 64,64", 2, "a block has at most 1024 threads"},
            {ptx + "--arg n", 2, "write NAME=VALUE"},
            {ptx + "--arg m=3", 2, "no argument \"m\"; there are 0 (y), 1 (x), 2 (a), 3 (n)"},
+           {ptx + "--sweep block=64..1024 --arg m=3", 2, "no argument \"m\""},
            {ptx + "--trips 12", 2, "write LINE=N"},
            {ptx + "--device Z80", 2, "choose one of NVIDIA A100"},
            {ptx + "--sweep block=9..", 2, "write block=64..1024"},

@@ -10,8 +10,6 @@
 start_log
 work=$root/build/h200/advice
 programs=$work/programs
-status=0
-failed() { echo "FAILED: $*"; status=1; }
 
 find_fathom "${1:-build/release}" || exit 1
 write_facts "$OUT/facts.txt"

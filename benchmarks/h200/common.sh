@@ -4,6 +4,10 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 cd "$root" || exit 1
 export PATH="$PATH:/usr/local/cuda/bin"
 
+# What fails is told and the rest goes on; a script ends with $status.
+status=0
+failed() { echo "FAILED: $*"; status=1; }
+
 # All output, errors too, goes to the terminal and to $OUT/log.txt.
 start_log() {
   OUT=${OUT:-$root/build/h200/out}

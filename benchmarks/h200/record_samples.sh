@@ -10,8 +10,6 @@ start_log
 work=$root/build/h200
 programs=$work/samples
 measurement=$work/h200-samples
-status=0
-failed() { echo "FAILED: $*"; status=1; }
 
 find_fathom "${1:-build/release}" || exit 1
 write_facts "$OUT/facts.txt"

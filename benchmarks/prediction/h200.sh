@@ -12,8 +12,6 @@ start_log
 here=benchmarks/prediction
 work=$root/build/prediction
 arch=${CUDA_ARCH:-sm_90}
-status=0
-failed() { echo "FAILED: $*"; status=1; }
 mkdir -p "$work" "$OUT/ptx" "$OUT/cubin"
 [ -z "${KEEP:-}" ] || cp "$KEEP"/{times,power}.tsv "$OUT" 2> /dev/null
 

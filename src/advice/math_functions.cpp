@@ -7,14 +7,15 @@
 namespace fathom {
 namespace {
 
-constexpr MathFunction kExp = {"expf", "__expf", 8, 3, 50, 30};
-constexpr MathFunction kLog = {"logf", "__logf", 21, 3, 95, 30};
-constexpr MathFunction kPow = {"powf", "__powf", 62, 6, 230, 55};
-constexpr MathFunction kSine = {"sinf, cosf or tanf", "__sinf, __cosf, __tanf", 20, 2, 90, 28};
-constexpr MathFunction kTanh = {"tanhf", "tanh.approx (-use_fast_math)", 15, 1, 90, 20};
-constexpr MathFunction kDivide = {"division", "__fdividef", 8, 3, 55, 32};
-constexpr MathFunction kReciprocal = {"reciprocal", "__frcp_rn, or -prec-div=false", 8, 1, 45, 20};
-constexpr MathFunction kRoot = {"sqrtf", "__fsqrt_rn, or -prec-sqrt=false", 9, 2, 55, 28};
+// By scripts/count_math.py.
+constexpr MathFunction kExp = {"expf", "__expf", 2, 54, 24};
+constexpr MathFunction kLog = {"logf", "__logf", 2, 89, 26};
+constexpr MathFunction kPow = {"powf", "__powf", 3, 197, 47};
+constexpr MathFunction kSine = {"sinf, cosf or tanf", "__sinf, __cosf, __tanf", 2, 94, 26};
+constexpr MathFunction kTanh = {"tanhf", "tanh.approx (-use_fast_math)", 1, 71, 22};
+constexpr MathFunction kDivide = {"division", "__fdividef", 2, 56, 26};
+constexpr MathFunction kReciprocal = {"reciprocal", "__fdividef(1, x)", 1, 68, 22};
+constexpr MathFunction kRoot = {"sqrtf", "-prec-sqrt=false", 1, 61, 22};
 
 struct Mark {
   const char* text;  ///< a part of an instruction's text

@@ -8,13 +8,13 @@
 namespace fathom {
 
 /// A precise function of CUDA's math library, or a precise operator, which the compiler expands
-/// where it is called. Costs are those of the common path for one call, as nvcc 13.0 compiles it
-/// for sm_90 without and with -use_fast_math.
+/// where it is called. Costs are those of one call on its common path, as nvcc 13.0 compiles it for
+/// sm_90 (scripts/count_math.py).
 struct MathFunction {
-  const char* name;  ///< "expf"
-  const char* fast;  ///< what to write instead: "__expf"
-  double instructions, fast_instructions;
-  double cycles, fast_cycles;  ///< latency of the chain
+  const char* name;            ///< "expf"
+  const char* fast;            ///< what to use instead: "__expf"
+  double fast_instructions;    ///< with -use_fast_math
+  double cycles, fast_cycles;  ///< issue delays and latencies along it, without and with
 };
 
 /// Calls of one function on one source line of one function part.

@@ -15,7 +15,8 @@ constexpr double kLeastShare = 0.08;
 constexpr double kShortKernel = 20e-6;
 /// Runs that occupy the device for less say nothing about a program's habits.
 constexpr double kLeastSpan = 1e-3;
-/// Between two kernels of a graph about this much time goes by (measured on an H200).
+/// Between two kernels of a graph at most this much time goes by: string_waves of benchmarks/advice
+/// on an H200.
 constexpr double kGapInGraph = 0.1e-6;
 /// Recording makes a launch this many times as long (docs/performance.md, tiny launches).
 constexpr double kRecordingFactor = 1.9;
