@@ -44,9 +44,7 @@ double unit_cycles(const AccessCost& cost) {
   if (atomic && meeting_of(*cost.access) == Meeting::warp && cost.instruction().guard.always)
     return 32;
   if (atomic && meeting_of(*cost.access) == Meeting::by_data) return 8;
-  if (cost.access->space == MemorySpace::shared)
-    return cost.access->passes.value_or(std::max(1.0, cost.access->ideal_passes));
-  return std::max(1.0, cost.sectors / 4);
+  return unit_cycles(*cost.access, cost.sectors, cost.access->lines);
 }
 
 Match match_atomics(const KernelView& view) {

@@ -23,9 +23,7 @@ Conflicts conflicts_of(const KernelView& view) {
   Conflicts result;
   for (const AccessCost& cost : view.access_costs()) {
     const LaneAccess& access = *cost.access;
-    double passes = std::max(1.0, cost.sectors / 4);
-    if (access.space == MemorySpace::shared) passes = access.passes.value_or(access.ideal_passes);
-    result.passes += cost.issued * passes;
+    result.passes += cost.issued * unit_cycles(access, cost.sectors, access.lines);
     if (access.space != MemorySpace::shared || !access.passes ||
         *access.passes <= 1.5 * access.ideal_passes)
       continue;
