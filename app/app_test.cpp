@@ -73,7 +73,7 @@ TEST_F(Program, PrintsItsVersionAndItsHelp) {
   Outcome help = run("--help");
   EXPECT_EQ(help.code, 0);
   for (const char* command :
-       {"record", "analyze", "report", "advise", "inspect", "doctor", "Examples:"})
+       {"record", "analyze", "report", "advise", "inspect", "calibrate", "doctor", "Examples:"})
     EXPECT_NE(help.out.find(command), std::string::npos) << command;
 }
 

@@ -143,7 +143,7 @@ Check check_cuda_toolkit() {
   auto path = find_on_path("nvcc");
   if (!path) path = first_match("/usr/local/cuda*/bin/nvcc");
   return {"CUDA toolkit", path.has_value(), path.value_or("no nvcc found"),
-          "the CUDA samples and `fathom calibrate` cannot be built; recording does not need it",
+          "the CUDA samples cannot be built; recording and calibrating do not need it",
           "install the CUDA toolkit and put its bin folder on PATH"};
 }
 

@@ -2,6 +2,7 @@
 
 #include "app/advise.h"
 #include "app/analyze.h"
+#include "app/calibrate.h"
 #include "app/command_line.h"
 #include "app/doctor.h"
 #include "app/inspect.h"
@@ -19,6 +20,7 @@ int main(int argc, char** argv) {
   fathom::add_advise(app, exit_code);
   fathom::add_predict(app, exit_code);
   fathom::add_inspect(app, exit_code);
+  fathom::add_calibrate(app, exit_code);
   fathom::add_doctor(app, exit_code);
   return fathom::run_command_line(app, argc, argv, exit_code);
 }

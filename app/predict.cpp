@@ -5,6 +5,7 @@
 
 #include "app/command_line.h"
 #include "app/predict_views.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "prediction/kernel_source.h"
 #include "prediction/ptx_program.h"
@@ -107,9 +108,8 @@ class Prediction {
 
  private:
   Result<Done> prepare() {
-    Result<const MachineModel*> machine = find_device(arguments_.device);
-    if (!machine) return machine.error();
-    machine_ = *machine;
+    Result<Done> found = find_machine();
+    if (!found) return found;
     Result<Launch> launch = read_launch(arguments_);
     if (!launch) return launch.error();
     launch_ = *launch;
@@ -123,6 +123,26 @@ class Prediction {
     Result<KernelSource> source = open_kernels(arguments_.file, options);
     if (!source) return source.error();
     source_ = std::move(*source);
+    return Done{};
+  }
+
+  /// A file that `fathom calibrate` wrote, or a device whose model is part of the program.
+  Result<Done> find_machine() {
+    if (!ends_with(arguments_.device, ".json")) {
+      Result<const MachineModel*> machine = find_device(arguments_.device);
+      if (!machine) return machine.error();
+      machine_ = *machine;
+      return Done{};
+    }
+    Result<std::string> text = read_text_file(arguments_.device);
+    if (!text) return text.error();
+    Result<MachineModel> machine = parse_machine(*text, arguments_.device);
+    if (!machine) return machine.error();
+    if (!machine->prediction)
+      return Error{ErrorKind::bad_input, "the machine model has no \"prediction\"",
+                   arguments_.device, "make one with fathom calibrate"};
+    own_machine_ = std::move(*machine);
+    machine_ = &own_machine_;
     return Done{};
   }
 
@@ -197,6 +217,7 @@ class Prediction {
 
   const Arguments& arguments_;
   const MachineModel* machine_ = nullptr;
+  MachineModel own_machine_;  ///< where `machine_` points if it was read from a file
   Launch launch_;
   std::vector<ArgumentValue> values_;
   std::optional<KernelSource> source_;
@@ -212,7 +233,10 @@ void add_predict(CLI::App& app, int& exit_code) {
       ->type_name("FILE");
   command->add_option("--kernel", arguments->kernel, "Only kernels with NAME in their name")
       ->type_name("NAME");
-  command->add_option("--device", arguments->device, "H200 (default), H100, A100, V100")
+  command
+      ->add_option(
+          "--device", arguments->device,
+          "H200 (default), H100, A100, V100, or a\nmachine model that calibrate wrote (.json)")
       ->type_name("NAME");
   command->add_option("--grid", arguments->grid, "Blocks: x, x,y or x,y,z")->type_name("X,Y,Z");
   command->add_option("--block", arguments->block, "Threads of a block: x, x,y or x,y,z")

@@ -21,6 +21,7 @@ ALLOWED = {
     "src/machine": ["src/base", "src/model"],
     "src/binary": ["src/base", "src/model"],
     "src/flow": ["src/base", "src/model", "src/binary/instruction.h"],
+    "src/calibration": ["src/base", "src/model", "src/machine", "src/binary"],
     "src/measurement": ["src/base", "src/model", "collect/record"],
     "src/attribution": ["src/base", "src/model", "src/binary", "src/flow", "src/machine",
                         "src/measurement"],

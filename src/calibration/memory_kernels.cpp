@@ -1,0 +1,162 @@
+#include "calibration/memory_kernels.h"
+
+#include <cstring>
+
+#include "base/text.h"
+#include "calibration/timed_kernel.h"
+
+namespace fathom {
+namespace {
+
+constexpr int kChain = 16;
+
+std::string repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+/// %w0 = a + global * b
+const char kOwnPlace[] = "  cvt.u64.u32 %w0, %global; mad.lo.u64 %w0, %w0, %b, %a;\n";
+/// %r0 = this thread's word of shared memory, in which its own address stands.
+const char kOwnWord[] =
+    "  cvt.u32.u64 %t, %b; mul.lo.u32 %r0, %lane, %t; and.b32 %r0, %r0, 1023;\n"
+    "  mov.u32 %t, words; mad.lo.u32 %r0, %r0, 4, %t; st.shared.b32 [%r0], %r0;\n";
+const char kFoldWide[] = "  cvt.u32.u64 %t, %w0; xor.b32 %sum, %sum, %t;\n";
+const char kFoldWord[] = "  xor.b32 %sum, %sum, %r0;\n";
+
+class List {
+ public:
+  explicit List(unsigned compute) : compute_(compute) {}
+  void add(const std::string& name, std::vector<std::string> opcodes, int expected,
+           const TimedKernel& kernel) {
+    all.push_back({name, timed_kernel(kernel, compute_), std::move(opcodes), expected});
+  }
+  std::vector<Microbenchmark> all;
+
+ private:
+  unsigned compute_;
+};
+
+void add_pointer_loads(List& list) {
+  for (const char* level : {"l1", "l2"}) {
+    const std::string load =
+        std::strcmp(level, "l1") == 0 ? "ld.global.ca.b64" : "ld.global.cg.b64";
+    list.add(std::string("chase_") + level, {"LDG"}, kChain,
+             {kOwnPlace, repeated("  " + load + " %w0, [%w0];\n", kChain), kFoldWide});
+    TimedKernel self{kOwnPlace, "", ""};
+    for (int c = 0; c < 4; ++c) {
+      if (c > 0) self.setup += for_chain("  mad.lo.u64 %w{c}, %c, {c}, %w0;\n", c);
+      self.fold += for_chain("  cvt.u32.u64 %t, %w{c}; xor.b32 %sum, %sum, %t;\n", c);
+    }
+    for (int i = 0; i < kChain; ++i)
+      self.body += for_chain("  " + load + " %w{c}, [%w{c}];\n", i % 4);
+    list.add(std::string("self_") + level, {"LDG"}, kChain, self);
+  }
+}
+
+/// A linear congruence gives the next line; the zero that was loaded makes it wait.
+void add_random(List& list) {
+  const TimedKernel kernel{
+      "  mov.u32 %r0, %clock; mov.u32 %t, %smid; mad.lo.u32 %r0, %t, 40503, %r0;\n"
+      "  shr.u32 %t, %global, 5; mad.lo.u32 %r0, %t, 2654435761, %r0;\n"
+      "  shfl.sync.idx.b32 %r0, %r0, 0, 31, -1;\n"
+      "  cvt.u32.u64 %rb, %b; mul.wide.u32 %w1, %lane, 4; add.u64 %w1, %w1, %a;\n",
+      repeated("  mad.lo.u32 %r0, %r0, 1664525, 1013904223; shr.u32 %t, %r0, 4;\n"
+               "  and.b32 %t, %t, %rb; mad.wide.u32 %w0, %t, 128, %w1;\n"
+               "  ld.global.ca.b32 %t, [%w0]; add.u32 %r0, %r0, %t;\n",
+               8),
+      kFoldWord};
+  list.add("random", {"LDG"}, 8, kernel);
+}
+
+void add_shared(List& list) {
+  list.add("shared_stride", {"LDS"}, kChain,
+           {kOwnWord, repeated("  ld.shared.b32 %r0, [%r0];\n", kChain), kFoldWord});
+  const std::string quarter =
+      "  mov.u32 %r0, words; and.b32 %t, %thread, 63; mad.lo.u32 %r0, %t, 16, %r0;\n"
+      "  st.shared.b32 [%r0], %r0; st.shared.b32 [%r0+4], %r0; st.shared.b32 [%r0+8], %r0;\n"
+      "  st.shared.b32 [%r0+12], %r0;\n";
+  const std::string half =
+      "  mov.u32 %r0, words; and.b32 %t, %thread, 127; mad.lo.u32 %r0, %t, 8, %r0;\n"
+      "  st.shared.b32 [%r0], %r0; st.shared.b32 [%r0+4], %r0;\n";
+  // All words are used, or the compiler would load fewer.
+  list.add(
+      "shared_wide_8", {"LDS.64"}, kChain,
+      {half, repeated("  ld.shared.v2.b32 {%r0, %r1}, [%r0]; xor.b32 %r2, %r2, %r1;\n", kChain),
+       "  xor.b32 %r0, %r0, %r2;\n" + std::string(kFoldWord)});
+  list.add("shared_wide_16", {"LDS.128"}, kChain,
+           {quarter,
+            repeated("  ld.shared.v4.b32 {%r0, %r1, %r2, %r3}, [%r0];\n"
+                     "  xor.b32 %r4, %r4, %r1; xor.b32 %r5, %r5, %r2; xor.b32 %r6, %r6, %r3;\n",
+                     kChain),
+            "  xor.b32 %r0, %r0, %r4; xor.b32 %r0, %r0, %r5; xor.b32 %r0, %r0, %r6;\n" +
+                std::string(kFoldWord)});
+  list.add("constant", {"LDC"}, kChain,
+           {"  mov.u32 %r0, constants; cvt.u32.u64 %t, %b; add.u32 %r0, %r0, %t;\n",
+            repeated("  ld.const.b32 %t, [%r0]; add.u32 %r0, %r0, %t;\n", kChain), kFoldWord});
+}
+
+void add_stores_and_atomics(List& list) {
+  list.add("store_shared", {"STS"}, kChain,
+           {kOwnWord, repeated("  st.volatile.shared.b32 [%r0], %thread;\n", kChain), kFoldWord});
+  list.add("store_global", {"STG", "ST"}, kChain,
+           {kOwnPlace, repeated("  st.volatile.global.b32 [%w0], %thread;\n", kChain), kFoldWide});
+  list.add("atomic_shared", {"ATOMS"}, kChain,
+           {std::string(kOwnWord) + "  mov.u32 %r1, %thread;\n",
+            repeated("  atom.shared.add.u32 %r1, [%r0], %r1;\n", kChain),
+            "  xor.b32 %r0, %r0, %r1;\n" + std::string(kFoldWord)});
+  list.add("atomic_global", {"ATOMG", "ATOM"}, kChain,
+           {std::string(kOwnPlace) + "  mov.u32 %r0, %thread;\n",
+            repeated("  atom.global.add.u32 %r0, [%w0], %r0;\n", kChain), kFoldWord});
+  list.add("barrier", {"BAR"}, kChain,
+           {"  mov.u32 %r0, %thread;\n", repeated("  bar.sync 0;\n", kChain), kFoldWord});
+}
+
+struct Width {
+  int bytes;
+  const char* load;
+  const char* store;
+};
+constexpr Width kWidths[] = {
+    {4, "ld.global.b32 %r0, [%at];", "st.global.b32 [%to], %r0;"},
+    {8, "ld.global.v2.b32 {%r0, %r1}, [%at];", "st.global.v2.b32 [%to], {%r0, %r1};"},
+    {16, "ld.global.v4.b32 {%r0, %r1, %r2, %r3}, [%at];",
+     "st.global.v4.b32 [%to], {%r0, %r1, %r2, %r3};"},
+};
+
+void add_streams(List& list) {
+  const std::string place =
+      "  .reg .b64 %to;\n  cvt.u64.u32 %at, %global; mad.lo.u64 %at, %at, %c, %a;\n"
+      "  mov.u32 %r0, %thread; mov.u32 %r1, %lane; mov.u32 %r2, %global; mov.u32 %r3, %block;\n"
+      "  mov.u32 %r4, 0;\n";
+  const std::string use[] = {"  xor.b32 %r4, %r4, %r0;", " xor.b32 %r4, %r4, %r1;",
+                             " xor.b32 %r4, %r4, %r2; xor.b32 %r4, %r4, %r3;"};
+  const std::string next = " add.u64 %at, %at, %b;\n";
+  const std::string fold = "  xor.b32 %sum, %sum, %r4;\n";
+  for (const Width& width : kWidths) {
+    const std::string load = std::string("  ") + width.load, store = std::string(" ") + width.store;
+    const std::string suffix = "_" + std::to_string(width.bytes);
+    std::string used;
+    for (int i = 0, bytes = 4; bytes <= width.bytes; ++i, bytes *= 2) used += use[i];
+    list.add("read" + suffix, {"LDG"}, 4, {place, repeated(load + used + next, 4), fold});
+    list.add("write" + suffix, {"STG"}, 4,
+             {place, repeated("  mov.b64 %to, %at;" + store + next, 4), fold});
+    list.add("copy" + suffix, {"LDG"}, 4,
+             {place, repeated(load + "  add.u64 %to, %at, 4294967296;" + store + next, 4), fold});
+  }
+}
+
+}  // namespace
+
+std::vector<Microbenchmark> memory_benchmarks(unsigned compute) {
+  List list(compute);
+  add_pointer_loads(list);
+  add_random(list);
+  add_shared(list);
+  add_stores_and_atomics(list);
+  add_streams(list);
+  return std::move(list.all);
+}
+
+}  // namespace fathom
