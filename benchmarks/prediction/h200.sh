@@ -1,12 +1,12 @@
 #!/bin/bash
 # What predictions need from a machine with a GPU, from the repository:
-#   OUT=DIRECTORY benchmarks/prediction/h200.sh [calibrate|times|power]...
+#   OUT=DIRECTORY benchmarks/prediction/h200.sh [calibrate|times|power|occupancy]...
 # calibrate runs `fathom calibrate` (FATHOM: the folder that holds fathom, default build/release),
-# times and power run the corpus of kernels, which nvcc builds first. All of them without
-# arguments. Each has a time limit (CALIBRATE_SECONDS 180, TIMES_SECONDS 170, POWER_SECONDS 450);
-# what fails is told, the rest goes on. A table that already stands in KEEP (a folder) is gone on
-# with, and its launches are left out.
-# In $OUT: log.txt, facts.txt, machine.json, times.tsv, power.tsv, ptx/, cubin/.
+# times and power run the corpus of kernels, which nvcc builds first, and occupancy asks the CUDA
+# runtime how many blocks fit. All of them without arguments. The first three have a time limit
+# (CALIBRATE_SECONDS 180, TIMES_SECONDS 170, POWER_SECONDS 450); what fails is told, the rest goes
+# on. A table that already stands in KEEP (a folder) is gone on with, and its launches are left out.
+# In $OUT: log.txt, facts.txt, machine.json, times.tsv, power.tsv, occupancy.tsv, ptx/, cubin/.
 . "$(dirname "$0")/../h200/common.sh"
 start_log
 here=benchmarks/prediction
@@ -45,7 +45,7 @@ run_corpus() {
 }
 
 if find_fathom "${FATHOM:-build/release}"; then write_facts "$OUT/facts.txt"; else fathom=; fi
-[ $# -gt 0 ] || set -- calibrate times power
+[ $# -gt 0 ] || set -- calibrate times power occupancy
 for part in "$@"; do
   case $part in
     calibrate)
@@ -54,6 +54,9 @@ for part in "$@"; do
         failed "calibrate ended with $?" ;;
     times) run_corpus times "${TIMES_SECONDS:-170}" "$OUT/times.tsv" ;;
     power) run_corpus power "${POWER_SECONDS:-450}" "$OUT/power.tsv" "${EACH:-0.65}" ;;
+    occupancy)
+      nvcc -std=c++17 -arch="$arch" -O3 -o "$work/occupancy" "$here/occupancy.cu" &&
+        "$work/occupancy" > "$OUT/occupancy.tsv" || failed "occupancy" ;;
     *) failed "no part $part" ;;
   esac
 done
