@@ -14,6 +14,7 @@ import json
 import math
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
@@ -23,6 +24,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "benchmarks/prediction/data/h200-times.tsv"
 CORPUS = ROOT / "tests/fixtures/h200-prediction/corpus.tar.gz"
+KERNELS = ROOT / "benchmarks/prediction/kernels"
 PAGE = ROOT / "docs/prediction-accuracy.md"
 MODELS = ("sim", "delay", "list", "roofline")
 LAUNCHES = 3
@@ -129,6 +131,9 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         with tarfile.open(CORPUS) as archive:
             archive.extractall(temporary)
+        # Cubins do not name arguments: predict finds the names in the source beside them.
+        for source in KERNELS.glob("*.cu"):
+            shutil.copy(source, pathlib.Path(temporary) / "cubin")
         results = run_all(fathom, pathlib.Path(temporary), kernels, ("sim",) if check else MODELS)
     if not check:
         PAGE.write_text(page(results, kernels))
