@@ -87,6 +87,9 @@ std::map<std::string, double> memory_paths(const MemoryFigures& m) {
           {"atomic_shared_latency", m.atomic_shared_latency},
           {"atomic_global_latency", m.atomic_global_latency},
           {"atomic_global_per_second", m.atomic_global_per_second},
+          {"atomic_sectors_per_second", m.atomic_sectors_per_second},
+          {"atomic_line_sectors_per_second", m.atomic_line_sectors_per_second},
+          {"partial_write_cost", m.partial_write_cost},
           {"atomic_same_address_per_second", m.atomic_same_address_per_second}};
 }
 

@@ -109,6 +109,10 @@ void add_stores_and_atomics(List& list) {
   list.add("atomic_global", {"ATOMG", "ATOM"}, kChain,
            {std::string(kOwnPlace) + "  mov.u32 %r0, %thread;\n",
             repeated("  atom.global.add.u32 %r0, [%w0], %r0;\n", kChain), kFoldWord});
+  // All warps change the same line.
+  list.add("atomic_line", {"ATOMG", "ATOM"}, kChain,
+           {"  mul.wide.u32 %w0, %lane, 4; add.u64 %w0, %w0, %a; mov.u32 %r0, %thread;\n",
+            repeated("  atom.global.add.u32 %r0, [%w0], %r0;\n", kChain), kFoldWord});
   list.add("barrier", {"BAR"}, kChain,
            {"  mov.u32 %r0, %thread;\n", repeated("  bar.sync 0;\n", kChain), kFoldWord});
 }

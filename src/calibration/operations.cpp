@@ -34,10 +34,17 @@ Result<Done> measure_atomics(BenchRun& run) {
       table.rows.push_back({double(global), double(spacing), alone->value, per_second.value});
       if (spacing == 4) run.figures().set(format("memory/%s_latency", name), alone.value());
       if (global && spacing == 4) run.figures().set("memory/atomic_global_per_second", per_second);
+      // A sector has room for eight of them, which one pass through the cache serves at once.
+      if (global && spacing == 32)
+        run.figures().set("memory/atomic_sectors_per_second", per_second);
       if (global && spacing == 0)
         run.figures().set("memory/atomic_same_address_per_second", per_second);
     }
   }
+  Result<Figure> line = run.cycles("atomic_line", {blocks, 1024, 0}, {buffer->address(), 0}, 2);
+  if (!line) return line.error();
+  const double sectors = blocks * 32.0 * 4;
+  run.figures().set("memory/atomic_line_sectors_per_second", rate(sectors * hertz, line.value()));
   run.figures().tables["atomics"] = std::move(table);
   return Done{};
 }
@@ -54,8 +61,9 @@ Result<Done> measure_barriers_and_stores(BenchRun& run) {
   }
   run.figures().tables["barrier_by_warps"] = std::move(barriers);
 
-  Result<DeviceBuffer> buffer = DeviceBuffer::make(run.driver(), size_t(blocks) * 1024 * 4);
+  Result<DeviceBuffer> buffer = DeviceBuffer::make(run.driver(), size_t(blocks) * 1024 * 32);
   if (!buffer) return buffer.error();
+  double whole = 0;  // cycles of stores to whole sectors
   for (const char* name : {"store_shared", "store_global"}) {
     const bool global = std::string(name) == "store_global";
     const std::vector<uint64_t> arguments = {buffer->address(), global ? 4u : 1u};
@@ -65,8 +73,15 @@ Result<Done> measure_barriers_and_stores(BenchRun& run) {
     if (!full) return full.error();
     const std::string path = global ? "classes/store" : "classes/store_shared";
     run.figures().set(path + "/latency", alone.value());
-    run.figures().set(path + "/lanes", rate(1024, full.value()));
+    // What all multiprocessors store to global memory is bound by L2, not by their own units.
+    if (!global) run.figures().set(path + "/lanes", rate(1024, full.value()));
+    if (global) whole = full->value;
   }
+  Result<Figure> parts = run.cycles("store_global", {blocks, 1024, 0}, {buffer->address(), 32}, 8);
+  if (!parts) return parts.error();
+  // Eight times as many sectors, each written in part.
+  run.figures().set("memory/partial_write_cost",
+                    {parts->value / whole / 8, parts->low / whole / 8, parts->high / whole / 8});
   Result<Figure> constant = run.cycles("constant", {blocks, 1024, 0}, {0, 0}, 16);
   if (!constant) return constant.error();
   run.figures().set("classes/load_constant/lanes", rate(1024, constant.value()));

@@ -7,7 +7,7 @@ namespace {
 
 const char kPrologue[] = R"(
 .visible .entry bench(.param .u64 p_out, .param .u64 p_rounds, .param .u64 p_a, .param .u64 p_b,
-                      .param .u64 p_c) {
+                      .param .u64 p_c) .maxntid 1024, 1, 1 {
   .reg .b64 %out, %rounds, %a, %b, %c, %at, %begin, %end, %multiprocessor, %w<8>;
   .reg .b32 %ra, %rb, %ha, %hb, %round, %thread, %lane, %global, %t, %sum, %r<8>, %h<8>;
   .reg .b32 %warp, %warps, %block;

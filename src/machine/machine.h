@@ -59,6 +59,8 @@ struct MemoryFigures {
   double dram_copy_bytes_per_second = 0;  ///< reads plus writes, half of each
   double partial_write_cost = 1;          ///< of a sector that is written in part, in whole ones
   double atomic_shared_latency = 0, atomic_global_latency = 0;
+  double atomic_sectors_per_second = 0;       ///< that atomic operations change, whole device
+  double atomic_line_sectors_per_second = 0;  ///< the same within one line
   /// Atomic operations of the whole device on distinct and on one address (one result each).
   double atomic_global_per_second = 0, atomic_same_address_per_second = 0;
 };

@@ -157,6 +157,10 @@ MemoryFigures read_memory(const Json& object, std::string& problem) {
   memory.atomic_shared_latency = fields.figure("atomic_shared_latency", true);
   memory.atomic_global_latency = fields.figure("atomic_global_latency", true);
   memory.atomic_global_per_second = fields.figure("atomic_global_per_second", true);
+  if (object.contains("atomic_sectors_per_second"))
+    memory.atomic_sectors_per_second = fields.figure("atomic_sectors_per_second", true);
+  if (object.contains("atomic_line_sectors_per_second"))
+    memory.atomic_line_sectors_per_second = fields.figure("atomic_line_sectors_per_second", true);
   memory.atomic_same_address_per_second = fields.figure("atomic_same_address_per_second", true);
   if (memory.l2_far_latency == 0) memory.l2_far_latency = memory.l2_latency;
   return memory;

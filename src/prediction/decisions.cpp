@@ -68,13 +68,17 @@ double Decisions::unrolled(uint32_t loop) const {
   return factor;
 }
 
-double Decisions::rounds(uint32_t step, uint32_t loop) {
+const TripCount* Decisions::trip_of(uint32_t step, uint32_t loop) const {
   const Loop& body = program_.loops.loops[loop];
   const TripCount* given = trip_at(step);
-  const uint32_t first = program_.graph.blocks[body.header].first;
-  if (!given) given = trip_at(first);
+  if (!given) given = trip_at(program_.graph.blocks[body.header].first);
   for (uint32_t latch : body.latches)
     if (!given) given = trip_at(program_.graph.blocks[latch].last);
+  return given;
+}
+
+double Decisions::rounds(uint32_t step, uint32_t loop) {
+  const TripCount* given = trip_of(step, loop);
   const double wanted = given ? given->count : kDefaultRounds;
   if (!given)
     texts_.insert(format("the loop at %s depends on data: %g rounds (--trips LINE=N changes it)",

@@ -191,6 +191,16 @@ class Planner {
     return touched;
   }
 
+  /// Two where each sector's neighbour is left out, one where all come in pairs.
+  static double granule_cost(const Sectors& sectors) {
+    double pairs = 0, all = 0;
+    for (const auto& [sector, weight] : sectors) {
+      all += weight;
+      pairs += sectors.count(sector ^ 1) ? weight / 2 : weight;
+    }
+    return all > 0 ? 2 * pairs / all : 1;
+  }
+
   struct Extent {
     uint64_t least = ~uint64_t{0}, most = 0;
   };
@@ -235,6 +245,7 @@ class Planner {
     for (const auto& [buffer, total] : middle.total) {
       BufferUse& use = plan_.uses[buffer];
       use.unique_bytes = use.wave_bytes = total * kSector;
+      use.granule_cost = granule_cost(middle.by_buffer.at(buffer));
       for (size_t d = 0; d < 3; ++d) {
         if (!next[d]) continue;
         const auto found = next[d]->by_buffer.find(buffer);

@@ -78,7 +78,11 @@ Result<KernelPrediction> predict(const Program& program, const Launch& launch,
   out.footprint_bytes = memory.footprint_bytes;
   out.l1_hit_share = memory.l1_hit_share;
   for (double each : facts.per_warp) out.instructions += each * facts.warps();
-  out.launch_us = machine.prediction->launch.empty_kernel_us;
+  // Launches are made ahead: a kernel that takes longer than making one adds only what lies between
+  // two on the device.
+  const LaunchFigures& launches = machine.prediction->launch;
+  out.launch_us =
+      launches.graph_launch_us > 0 ? launches.graph_launch_us : launches.empty_kernel_us;
   add_assumptions(sample, memory, machine, parameters, out);
 
   double seconds = 0;
@@ -90,7 +94,7 @@ Result<KernelPrediction> predict(const Program& program, const Launch& launch,
     out.resources = resource_use(simulation, machine.schedulers);
     out.lines = time.lines();
     out.bound_by = bound_by(out.resources, time.waits());
-    if (seconds * 1e6 < out.launch_us) out.bound_by = "launch overhead";
+    if (seconds * 1e6 + out.launch_us < launches.empty_kernel_us) out.bound_by = "launch overhead";
   } else if (model == PredictionModel::roofline) {
     const Roofline roof = roofline(facts);
     seconds = std::max(roof.compute, roof.memory);
@@ -101,6 +105,10 @@ Result<KernelPrediction> predict(const Program& program, const Launch& launch,
     out.bound_by = roof.memory >= roof.compute ? "memory" : "computation";
   }
   out.time_us = out.launch_us + seconds * 1e6;
+  if (out.time_us < launches.empty_kernel_us) {
+    out.time_us = launches.empty_kernel_us;
+    out.launch_us = out.time_us - seconds * 1e6;
+  }
   out.findings = advise(facts, out);
   return out;
 }

@@ -188,6 +188,16 @@ class Lowering {
     step_.result_slots = wide ? 2 : 1;
   }
 
+  /// "VOTE.ANY R0, PT, P1": the last predicate is what is voted on, and no result.
+  void take_vote() {
+    if (parts_.empty()) return;
+    next_ = parts_.size() - 1;
+    const Parsed last = parse(parts_[next_], false, Number::integer);
+    for (int16_t& slot : step_.result_predicates)
+      if (last.is_predicate && slot == last.predicate.index) slot = kNoSlot;
+    take_predicates();
+  }
+
   void source(size_t index, bool wide = false, Number number = Number::integer) {
     if (next_ >= parts_.size()) return;
     step_.sources[index] = parse(parts_[next_++], wide, number).source;
@@ -385,7 +395,7 @@ class Lowering {
       take_results();
       step_.op = Op::vote;
       step_.amount = has("ALL") ? 1 : has("EQ") ? 2 : 0;
-      take_predicates();
+      take_vote();
     } else {
       return false;
     }

@@ -200,5 +200,16 @@ TEST(Half, EncodesSmallWholeNumbersAndOrdinaryOnes) {
   EXPECT_EQ(half_bits(0.333251953125), 0x3555u);
 }
 
+TEST(SassLowering, VotesOnTheLastPredicateAlone) {
+  Machine machine;
+  machine.set(4, 5);
+  machine.run("ISETP.EQ.AND P1, PT, R4, 0x6, PT").run("VOTE.ANY R0, PT, P1");
+  EXPECT_EQ(machine.get(0), 0u);
+  EXPECT_FALSE(machine.predicate(1));
+  machine.run("ISETP.EQ.AND P1, PT, R4, 0x5, PT").run("VOTE.ALL P0, P1");
+  EXPECT_TRUE(machine.predicate(0));
+  EXPECT_TRUE(machine.predicate(1));
+}
+
 }  // namespace
 }  // namespace fathom

@@ -13,6 +13,10 @@ constexpr double kQueueCycles = 24;
 /// Until the operands of a memory instruction were read and may be overwritten.
 constexpr double kReadCycles = 12;
 
+/// Of a store's sectors, how much of them it has to write so that what is left are the ends of a
+/// row, which its neighbours write.
+constexpr double kWholeShare = 0.6;
+
 enum class Kind : uint8_t {
   compute,
   shared,
@@ -70,7 +74,7 @@ class Multiprocessor {
 
  private:
   void prepare_rates() {
-    const double clock = figures_.clock_mhz * 1e6, active = in_.active;
+    const double clock = clock_hertz(), active = in_.active;
     const MemoryFigures& memory = figures_.memory;
     blocks_total_ = std::ceil(static_cast<double>(in_.launch.blocks()) / active);
     // All multiprocessors share what is outside; those with fewer blocks leave some to this one.
@@ -80,10 +84,27 @@ class Multiprocessor {
     dram_rate_ = std::min(memory.l2_sm_bytes_per_cycle,
                           memory.dram_read_bytes_per_second / clock / active * uneven);
     dram_write_cost_ = memory.dram_read_bytes_per_second / memory.dram_write_bytes_per_second;
+    dram_rate_ /= mixing_cost();
     atomic_rate_ = memory.atomic_global_per_second / clock / active;
+    block_cycles_ = figures_.launch.block_cycles * active / in_.machine.multiprocessors;
     hot_rate_ = memory.atomic_same_address_per_second / clock / active;
     l2_latency_ = (memory.l2_latency + memory.l2_far_latency) / 2;
     dram_latency_ = std::max(l2_latency_, memory.dram_latency);
+  }
+
+  /// Device memory that turns between reading and writing is slower than with either alone; most so
+  /// where they are even, as in a copy.
+  double mixing_cost() const {
+    const MemoryFigures& memory = figures_.memory;
+    double read = 0, written = 0;
+    for (const auto& [use, each] : in_.memory.uses)
+      (use % 2 ? written : read) += each.l2_bytes * each.dram_share;
+    if (read + written == 0) return 1;
+    const double apart =
+        2 / (1 / memory.dram_read_bytes_per_second + 1 / memory.dram_write_bytes_per_second);
+    const double even = apart / memory.dram_copy_bytes_per_second;
+    const double share = written / (read + written);
+    return 1 + 4 * share * (1 - share) * std::max(0.0, even - 1);
   }
 
   SimEvent prepare(const Event& event, uint64_t salt) const {
@@ -113,20 +134,37 @@ class Multiprocessor {
     const auto found = in_.memory.uses.find(MemoryPlan::use_of(in_.walk, access, step.op));
     if (found != in_.memory.uses.end()) {
       const double share = found->second.dram_share;
-      out.dram_bytes = static_cast<float>(out.l2_bytes * share);
+      out.dram_bytes = static_cast<float>(out.l2_bytes * share * found->second.granule_cost);
       // L2 keeps checksums of whole sectors: a part of one is read, changed and written.
-      const bool partial =
-          out.kind == Kind::global_store && access.lanes * step.bytes < access.sectors * 32;
+      const bool partial = out.kind == Kind::global_store &&
+                           access.lanes * step.bytes < kWholeShare * access.sectors * 32;
       if (partial) out.l2_bytes *= static_cast<float>(figures_.memory.partial_write_cost);
       const double chance = std::min(1.0, out.dram_bytes / 32.0);
       out.from_dram = static_cast<double>(salt * 2654435761u % 1024) < chance * 1024;
     }
     if (out.kind == Kind::atomic) {
-      const bool hot = in_.memory.hot[event.step];
-      out.atomic_cycles = static_cast<float>(access.lanes / (hot ? hot_rate_ : atomic_rate_));
+      const double unique = found == in_.memory.uses.end() ? 0 : found->second.unique_bytes;
+      out.atomic_cycles =
+          static_cast<float>(atomic_cycles(access, in_.memory.hot[event.step], unique));
     }
     return out;
   }
+
+  /// L2 changes a sector at a time in each of its slices, and one address for one thread at a time.
+  /// Few lines keep few slices busy, and some of these more than others.
+  double atomic_cycles(const Access& access, bool hot, double unique_bytes) const {
+    const MemoryFigures& memory = figures_.memory;
+    const double by_lanes = access.lanes / (hot ? hot_rate_ : atomic_rate_);
+    if (memory.atomic_sectors_per_second == 0 || memory.atomic_line_sectors_per_second == 0)
+      return by_lanes;
+    const double slices =
+        std::max(1.0, memory.atomic_sectors_per_second / memory.atomic_line_sectors_per_second);
+    const double lines = std::max(1.0, unique_bytes / memory.line_bytes), even = lines / slices;
+    const double busiest = std::max(1.0, even + 1.5 * std::sqrt(even));
+    const double rate = memory.atomic_line_sectors_per_second * lines / busiest;
+    return std::max(by_lanes, access.sectors / (rate / clock_hertz() / in_.active));
+  }
+  double clock_hertz() const { return figures_.clock_mhz * 1e6; }
 
   void prepare_traces() {
     uint64_t salt = 1;
@@ -169,11 +207,14 @@ class Multiprocessor {
     free_.assign(schedulers_, {});
     for (uint32_t slot = 0; slot < slots; ++slot) {
       blocks_[slot].first_warp = slot * warps;
-      start_block(slot, slot * figures_.launch.block_cycles);
+      start_block(slot, 0);
     }
   }
 
   void start_block(uint32_t slot, double time) {
+    // Blocks are handed out one after the other.
+    time = std::max(time, next_start_);
+    next_start_ = time + block_cycles_;
     BlockSlot& block = blocks_[slot];
     const uint32_t warps = in_.launch.warps_per_block();
     block.live = warps;
@@ -458,6 +499,7 @@ class Multiprocessor {
   const PredictionFigures& figures_;
   const uint32_t schedulers_;
   double l2_rate_ = 1, dram_rate_ = 1, dram_write_cost_ = 1, atomic_rate_ = 1, hot_rate_ = 1;
+  double block_cycles_ = 0, next_start_ = 0;
   double l2_latency_ = 0, dram_latency_ = 0, blocks_total_ = 1;
   uint64_t blocks_to_run_ = 1, blocks_started_ = 0, blocks_done_ = 0, half_blocks_ = 0;
   double half_time_ = 0, end_ = 0, drain_ = 0;

@@ -238,7 +238,13 @@ uint32_t WarpRunner::decide(uint32_t at, const Step& step, uint32_t mask, uint32
     const bool at_bottom = std::find(body.latches.begin(), body.latches.end(),
                                      program_.graph.block_of[at]) != body.latches.end();
     const double done = progress.rounds + (at_bottom ? 1.0 : 0.0);
-    const bool stays = progress.known_exit || done < decisions_.rounds(at, loop);
+    const TripCount* given = decisions_.trip_of(at, loop);
+    if (given && given->count < 1) {
+      // Each thread leaves by itself, most of them at once.
+      const uint32_t stay = toss(at, given->count / (1 + given->count));
+      return with(taking_stays ? stay : ~stay);
+    }
+    const bool stays = (progress.known_exit && !given) || done < decisions_.rounds(at, loop);
     return with(stays == taking_stays ? ~0u : 0);
   }
   if (step.op == Op::branch && step.target != kNoBlock) {
@@ -252,10 +258,16 @@ uint32_t WarpRunner::decide(uint32_t at, const Step& step, uint32_t mask, uint32
   const uint64_t salt = mix(warp_number_ * 977 + at * 131 + executed_);
   if (unknown == mask && !is_single(mask) && (seen == 0 || seen == mask))  // all threads agree
     return with(static_cast<double>(salt % 1000) < 1000 * share ? 0 : ~0u);
-  uint32_t skips = 0;
+  return with(~toss(at, share));
+}
+
+/// The threads, at random, of which `share` do something.
+uint32_t WarpRunner::toss(uint32_t at, double share) const {
+  const uint64_t salt = mix(warp_number_ * 977 + at * 131 + executed_);
+  uint32_t lanes = 0;
   for (uint32_t i = 0; i < kLanes; ++i)
-    skips |= static_cast<uint32_t>(static_cast<double>(mix(salt + i) % 1000) >= 1000 * share) << i;
-  return with(skips);
+    lanes |= static_cast<uint32_t>(static_cast<double>(mix(salt + i) % 1000) < 1000 * share) << i;
+  return lanes;
 }
 
 /// What would be a branch around an access, had the compiler not put a guard before it.

@@ -18,6 +18,8 @@ class Decisions {
  public:
   Decisions(const Program& program, const Launch& launch);
 
+  /// What the user said of a loop whose exit is decided at `step`, or null.
+  const TripCount* trip_of(uint32_t step, uint32_t loop) const;
   /// Rounds of a data-dependent loop whose exit is decided at `step`.
   double rounds(uint32_t step, uint32_t loop);
   /// The share of threads for which the code behind a branch at `step` is run.
@@ -79,6 +81,7 @@ class WarpRunner {
   uint32_t assumed_guard(uint32_t at, const Step& step, uint32_t mask);
   bool run_rounds(uint32_t loop, uint32_t rounds, uint64_t limit);
   void branch(size_t group, const Step& step, uint32_t mask);
+  uint32_t toss(uint32_t at, double share) const;
   uint32_t decide(uint32_t at, const Step& step, uint32_t mask, uint32_t taken, uint32_t unknown);
   void leave(size_t group, uint32_t mask);
   void memory(const Step& step, uint32_t at, uint32_t mask);
