@@ -153,11 +153,12 @@ class Prediction {
     return PredictionModel::simulation;
   }
 
-  Result<KernelPrediction> one(const std::string& kernel, const Launch& launch) const {
+  Result<KernelPrediction> one(const std::string& kernel, Launch launch) const {
     std::vector<Parameter> parameters = source_->parameters(kernel);
     if (Result<Done> applied = apply_arguments(values_, parameters); !applied)
       return applied.error();
     ParameterBlock block(std::move(parameters), launch.blocks() * launch.threads_per_block());
+    launch.buffers = block.buffers();
     Result<Program> program = source_->binary
                                   ? make_program(*source_->binary, *source_->binary->find(kernel),
                                                  *machine_, launch, block)
@@ -245,7 +246,8 @@ void add_predict(CLI::App& app, int& exit_code) {
       ->type_name("BYTES");
   command
       ->add_option("--arg", arguments->arguments,
-                   "A scalar argument, by name or by position from 0: n=4096, 2=4096")
+                   "A scalar argument, by name or by position from 0: n=4096, 2=4096;\na=@64M: "
+                   "how large a pointer's buffer is")
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE");
   command

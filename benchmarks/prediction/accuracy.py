@@ -56,7 +56,7 @@ def predict(fathom, corpus, row, model):
     if row["shared"] != "0":
         command += ["--shared", row["shared"]]
     for argument in row["arguments"].split(";"):
-        if argument and "@" not in argument:
+        if argument:
             command += ["--arg", argument]
     for trips in row["trips"].split(";"):
         if "=" in trips:
@@ -104,8 +104,9 @@ def page(results, kernels):
         by_kernel[row["kernel"]][model].append(pair)
     lines = ["# How good predicted times are", "",
              "Made by `benchmarks/prediction/accuracy.py`: up to three launches of each kernel of `benchmarks/prediction`, "
-             "predicted from its cubin and held against the time on an H200. The machine's figures are public ones "
-             "(`src/machine/data/nvidia_h200.json`), and no constant was fitted by a regression; but what the models "
+             "predicted from its cubin, its scalar arguments and the sizes of its buffers, and held against the time on an H200. "
+             "The machine's figures are those that `fathom calibrate` measured on another day (`src/machine/data/nvidia_h200.json`); "
+             "no constant was fitted to these times by a regression; but what the models "
              "take into account was chosen while looking at these kernels, so this is no test on unseen ones.", "",
              f"{len(kernels)} kernels, {len(by_model['sim'])} launches, {missing} without a prediction.", "",
              "| model | mean error (MAPE) | median error | R2 of log time | Spearman |", "| --- | ---: | ---: | ---: | ---: |"]

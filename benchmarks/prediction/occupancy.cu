@@ -3,6 +3,7 @@
 // for each case, on standard output.
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -78,9 +79,12 @@ int main() {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(room)),
           "shared memory");
-    for (int i = 0; i < 24; ++i) {
-      const int threads = i % 3 ? 32 * (1 + static_cast<int>(random() % 32))
-                                : 1 + static_cast<int>(random() % 1024);
+    // Most of them fit; some are too large.
+    const int fitting = std::min(1024, 65536 / (attributes.numRegs + 7) / 32 * 32);
+    for (int i = 0; i < 40; ++i) {
+      const int most_threads = i % 8 ? fitting : 1024;
+      const int threads = i % 3 ? 32 * (1 + static_cast<int>(random() % (most_threads / 32)))
+                                : 1 + static_cast<int>(random() % most_threads);
       const size_t most = i % 4 == 3 ? room : 16 * 1024;
       write_case(kernel, threads, i % 2 ? random() % (most + 1) : 0);
     }

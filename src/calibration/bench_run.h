@@ -47,6 +47,7 @@ Result<Done> measure_caches(BenchRun& run);
 Result<Done> measure_atomics(BenchRun& run);
 Result<Done> measure_barriers_and_stores(BenchRun& run);
 Result<Done> measure_bandwidth(BenchRun& run);
+Result<Done> measure_sweeps(BenchRun& run);
 Result<Done> measure_launches(BenchRun& run);
 Result<Done> measure_blocks(BenchRun& run);
 Result<Done> measure_power(BenchRun& run);

@@ -18,6 +18,7 @@ constexpr Part kParts[] = {
     {"atomics", measure_atomics},
     {"barriers and stores", measure_barriers_and_stores},
     {"bandwidth", measure_bandwidth},
+    {"L2 by footprint", measure_sweeps},
     {"launches", measure_launches},
     {"blocks", measure_blocks},
     {"power", measure_power},

@@ -4,6 +4,7 @@
 
 #include "calibration/arithmetic.h"
 #include "calibration/power_meter.h"
+#include "calibration/sweeps.h"
 #include "calibration/timed_kernel.h"
 #include "calibration/warp_times.h"
 
@@ -95,6 +96,15 @@ TEST(MachineJson, TakesOverWhatWasNotMeasuredAndSaysSo) {
   EXPECT_EQ(json.find("\"memory/dram_latency\",\n"), std::string::npos);
   EXPECT_NE(json.find("there is no energy counter"), std::string::npos);
   EXPECT_EQ(read->prediction->classes.at("integer_wide").lanes, 16) << "as the population count";
+}
+
+TEST(Footprint, IsWhereTimesSayThatTheCacheKeepsAShare) {
+  // 10 bytes a second from the cache, 5 from beyond: half of each takes 0.15 s a byte.
+  const std::vector<FootprintRate> rates = {{10, 10}, {20, 10}, {40, 1 / 0.15}, {80, 5}, {160, 5}};
+  EXPECT_DOUBLE_EQ(footprint_at(rates, 0.5), 40);
+  EXPECT_NEAR(footprint_at(rates, 0.75), 30, 1e-9);
+  EXPECT_NEAR(footprint_at(rates, 0.25), 60, 1e-9);
+  EXPECT_EQ(footprint_at({{10, 5}, {20, 5}}, 0.5), 0);
 }
 
 }  // namespace

@@ -89,6 +89,13 @@ std::map<std::string, double> memory_paths(const MemoryFigures& m) {
           {"atomic_global_per_second", m.atomic_global_per_second},
           {"atomic_sectors_per_second", m.atomic_sectors_per_second},
           {"atomic_line_sectors_per_second", m.atomic_line_sectors_per_second},
+          {"l2_read_bytes_per_second", m.l2_read_bytes_per_second},
+          {"l2_write_bytes_per_second", m.l2_write_bytes_per_second},
+          {"l2_copy_bytes_per_second", m.l2_copy_bytes_per_second},
+          {"l2_gather_sectors_per_second", m.l2_gather_sectors_per_second},
+          {"dram_gather_sectors_per_second", m.dram_gather_sectors_per_second},
+          {"l2_kept_bytes", m.l2_kept_bytes},
+          {"l2_lost_bytes", m.l2_lost_bytes},
           {"partial_write_cost", m.partial_write_cost},
           {"atomic_same_address_per_second", m.atomic_same_address_per_second}};
 }

@@ -151,6 +151,38 @@ void add_streams(List& list) {
   }
 }
 
+/// All threads go through the same bytes again and again, each time with another multiprocessor;
+/// the way leads past L1. `gather` asks for a sector at random in each thread.
+void add_sweeps(List& list) {
+  const std::string place =
+      "  .reg .b64 %off, %to;\n  cvt.u64.u32 %off, %global; mul.lo.u64 %off, %off, 16;\n"
+      "  mov.u32 %r0, %thread; mov.u32 %r1, %lane; mov.u32 %r2, %global; mov.u32 %r3, %block;\n"
+      "  mov.u32 %r4, 0;\n";
+  const std::string at = "  add.u64 %at, %a, %off; add.u64 %to, %at, %b;\n";
+  const std::string load = "  ld.global.cg.v4.b32 {%r0, %r1, %r2, %r3}, [%at];\n";
+  const std::string use =
+      "  xor.b32 %r4, %r4, %r0; xor.b32 %r4, %r4, %r1; xor.b32 %r4, %r4, %r2; "
+      "xor.b32 %r4, %r4, %r3;\n";
+  const std::string next =
+      "  add.u64 %off, %off, %c; setp.ge.u64 %p0, %off, %b; @%p0 sub.u64 %off, %off, %b;\n";
+  const std::string fold = "  xor.b32 %sum, %sum, %r4;\n";
+  list.add("sweep_read", {"LDG"}, 4, {place, repeated(at + load + use + next, 4), fold});
+  list.add(
+      "sweep_write", {"STG"}, 4,
+      {place, repeated(at + "  st.global.v4.b32 [%at], {%r0, %r1, %r2, %r3};\n" + next, 4), fold});
+  list.add(
+      "sweep_copy", {"LDG"}, 4,
+      {place, repeated(at + load + "  st.global.v4.b32 [%to], {%r0, %r1, %r2, %r3};\n" + next, 4),
+       fold});
+  list.add("gather", {"LDG"}, 4,
+           {"  mov.u32 %r4, 0; mad.lo.u32 %r0, %global, 2654435761, 12345; cvt.u32.u64 %rb, %b;\n",
+            repeated("  mad.lo.u32 %r0, %r0, 1664525, 1013904223; shr.u32 %t, %r0, 6;\n"
+                     "  and.b32 %t, %t, %rb; mad.wide.u32 %at, %t, 32, %a;\n"
+                     "  ld.global.cg.b32 %r1, [%at]; xor.b32 %r4, %r4, %r1;\n",
+                     4),
+            fold});
+}
+
 }  // namespace
 
 std::vector<Microbenchmark> memory_benchmarks(unsigned compute) {
@@ -160,6 +192,7 @@ std::vector<Microbenchmark> memory_benchmarks(unsigned compute) {
   add_shared(list);
   add_stores_and_atomics(list);
   add_streams(list);
+  add_sweeps(list);
   return std::move(list.all);
 }
 

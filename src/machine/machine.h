@@ -57,7 +57,13 @@ struct MemoryFigures {
   double dram_read_bytes_per_second = 0;
   double dram_write_bytes_per_second = 0;
   double dram_copy_bytes_per_second = 0;  ///< reads plus writes, half of each
-  double partial_write_cost = 1;          ///< of a sector that is written in part, in whole ones
+  /// Of data that go through L2 once a launch and are there from the one before, whole device.
+  double l2_read_bytes_per_second = 0, l2_write_bytes_per_second = 0, l2_copy_bytes_per_second = 0;
+  double l2_gather_sectors_per_second = 0;    ///< of sectors of L2 at random
+  double dram_gather_sectors_per_second = 0;  ///< of sectors of device memory at random
+  /// The footprints of which L2 keeps nine tenths and one tenth from one launch to the next.
+  double l2_kept_bytes = 0, l2_lost_bytes = 0;
+  double partial_write_cost = 1;  ///< of a sector that is written in part, in whole ones
   double atomic_shared_latency = 0, atomic_global_latency = 0;
   double atomic_sectors_per_second = 0;       ///< that atomic operations change, whole device
   double atomic_line_sectors_per_second = 0;  ///< the same within one line

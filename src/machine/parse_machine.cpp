@@ -151,16 +151,22 @@ MemoryFigures read_memory(const Json& object, std::string& problem) {
   memory.dram_read_bytes_per_second = fields.figure("dram_read_bytes_per_second", true);
   memory.dram_write_bytes_per_second = fields.figure("dram_write_bytes_per_second", true);
   memory.dram_copy_bytes_per_second = fields.figure("dram_copy_bytes_per_second", true);
-  if (object.contains("partial_write_cost")) {
-    memory.partial_write_cost = fields.figure("partial_write_cost", true);
-  }
+  const std::pair<const char*, double*> optional[] = {
+      {"partial_write_cost", &memory.partial_write_cost},
+      {"l2_read_bytes_per_second", &memory.l2_read_bytes_per_second},
+      {"l2_write_bytes_per_second", &memory.l2_write_bytes_per_second},
+      {"l2_copy_bytes_per_second", &memory.l2_copy_bytes_per_second},
+      {"l2_gather_sectors_per_second", &memory.l2_gather_sectors_per_second},
+      {"dram_gather_sectors_per_second", &memory.dram_gather_sectors_per_second},
+      {"l2_kept_bytes", &memory.l2_kept_bytes},
+      {"l2_lost_bytes", &memory.l2_lost_bytes},
+      {"atomic_sectors_per_second", &memory.atomic_sectors_per_second},
+      {"atomic_line_sectors_per_second", &memory.atomic_line_sectors_per_second}};
+  for (const auto& [name, figure] : optional)
+    if (object.contains(name)) *figure = fields.figure(name, true);
   memory.atomic_shared_latency = fields.figure("atomic_shared_latency", true);
   memory.atomic_global_latency = fields.figure("atomic_global_latency", true);
   memory.atomic_global_per_second = fields.figure("atomic_global_per_second", true);
-  if (object.contains("atomic_sectors_per_second"))
-    memory.atomic_sectors_per_second = fields.figure("atomic_sectors_per_second", true);
-  if (object.contains("atomic_line_sectors_per_second"))
-    memory.atomic_line_sectors_per_second = fields.figure("atomic_line_sectors_per_second", true);
   memory.atomic_same_address_per_second = fields.figure("atomic_same_address_per_second", true);
   if (memory.l2_far_latency == 0) memory.l2_far_latency = memory.l2_latency;
   return memory;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 
@@ -288,6 +289,26 @@ std::vector<Parameter> KernelSource::parameters(const std::string& kernel) const
   return list;
 }
 
+namespace {
+
+/// "@64M": bytes, or units of 1024.
+Result<uint64_t> buffer_bytes(const ArgumentValue& argument) {
+  char* end = nullptr;
+  const char* text = argument.text.c_str() + 1;
+  const double number = std::strtod(text, &end);
+  double unit = 1;
+  static constexpr char kUnits[] = "KMG";
+  for (int i = 0; i < 3; ++i)
+    if (*end == kUnits[i]) unit = std::pow(1024.0, i + 1);
+  if (unit > 1) ++end;
+  if (end == text || *end != '\0' || !(number >= 1) || number * unit > 1e15)
+    return Error{ErrorKind::usage, "\"" + argument.text + "\" is no size of a buffer",
+                 "--arg " + argument.key, "write e.g. --arg table=@64M"};
+  return static_cast<uint64_t>(number * unit);
+}
+
+}  // namespace
+
 Result<Done> apply_arguments(const std::vector<ArgumentValue>& arguments,
                              std::vector<Parameter>& parameters) {
   for (const ArgumentValue& argument : arguments) {
@@ -307,6 +328,15 @@ Result<Done> apply_arguments(const std::vector<ArgumentValue>& arguments,
                         (parameters[i].name.empty() ? "" : " (" + parameters[i].name + ")"));
       return Error{ErrorKind::usage, "the kernel has no argument \"" + argument.key + "\"", "--arg",
                    names.empty() ? "it takes none" : "there are " + join(names, ", ")};
+    }
+    if (argument.text[0] == '@') {
+      Result<uint64_t> bytes = buffer_bytes(argument);
+      if (!bytes) return bytes.error();
+      if (found->size != 8)
+        return Error{ErrorKind::usage, "the argument is no pointer", "--arg " + argument.key,
+                     "sizes (@) are those of buffers"};
+      found->buffer_bytes = *bytes;
+      continue;
     }
     const char* text = argument.text.c_str();
     char* end = nullptr;

@@ -4,6 +4,22 @@
 
 namespace fathom {
 
+namespace {
+
+/// Of the pointer that is parameter `position`, or `inside` bytes into a structure.
+uint64_t buffer_number(uint64_t position, uint64_t inside) {
+  return (position + 1 + inside / 8 * 16) % 150 + 1;
+}
+
+}  // namespace
+
+std::map<uint64_t, uint64_t> ParameterBlock::buffers() const {
+  std::map<uint64_t, uint64_t> buffers;
+  for (size_t i = 0; i < parameters_.size(); ++i)
+    if (parameters_[i].buffer_bytes > 0) buffers[buffer_number(i, 0)] = parameters_[i].buffer_bytes;
+  return buffers;
+}
+
 ParameterBlock::ParameterBlock(std::vector<Parameter> parameters, uint64_t threads)
     : parameters_(std::move(parameters)), threads_(threads) {}
 
@@ -21,8 +37,7 @@ uint64_t ParameterBlock::read(uint32_t offset, uint32_t bytes) {
       return value & mask;
     }
     // A structure's members of 8 bytes are pointers of their own.
-    const uint64_t pointer = (uint64_t{i} + 1 + uint64_t{inside} / 8 * 16) % 150 + 1;
-    const uint64_t address = pointer << kBufferShift;
+    const uint64_t address = buffer_number(i, inside) << kBufferShift;
     if (each.size >= 8 && bytes == 8) return address;
     if (each.size == 8) return address >> 8 * inside & mask;
     if (!each.is_float && std::find(guessed_.begin(), guessed_.end(), i) == guessed_.end())

@@ -10,7 +10,7 @@
 
 namespace fathom {
 
-/// "n=4096", "2=4096": an argument by name or position.
+/// "n=4096", "2=4096": an argument by name or position; "a=@64M": a pointer to so many bytes.
 struct ArgumentValue {
   std::string key, text;
 };
@@ -25,6 +25,8 @@ struct Launch {
   std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
   uint32_t dynamic_shared = 0;  ///< bytes
   std::vector<TripCount> trips;
+  /// Bytes of the buffers whose size is known, by ParameterBlock's addresses >> kBufferShift.
+  std::map<uint64_t, uint64_t> buffers;
 
   uint64_t blocks() const { return uint64_t{grid[0]} * grid[1] * grid[2]; }
   uint32_t threads_per_block() const { return block[0] * block[1] * block[2]; }
@@ -37,6 +39,7 @@ struct Parameter {
   uint32_t offset = 0, size = 0;
   bool is_float = false;
   std::optional<uint64_t> value;  ///< what the caller said
+  uint64_t buffer_bytes = 0;      ///< of what a pointer points to; 0: nobody said
 };
 
 /// What a kernel reads of its parameters: the caller's values, made-up addresses for pointers, and
@@ -48,6 +51,8 @@ class ParameterBlock {
   /// `bytes` at `offset`. A pointer for 8 bytes, unless a value was given.
   uint64_t read(uint32_t offset, uint32_t bytes);
   const std::vector<Parameter>& parameters() const { return parameters_; }
+  /// Launch::buffers of the sizes that the caller said.
+  std::map<uint64_t, uint64_t> buffers() const;
   /// Positions of whole numbers that were read but not given.
   const std::vector<size_t>& guessed() const { return guessed_; }
 

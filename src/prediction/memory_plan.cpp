@@ -84,6 +84,7 @@ class Planner {
       const std::vector<const WarpTrace*> warps = warps_of(block);
       if (!warps.empty()) pass_through_l1(warps);
     }
+    keep_scattered();
     if (total_sectors_ > 0) plan_.l1_hit_share = 1 - missed_sectors_ / total_sectors_;
     count_traffic();
     count_unique();
@@ -137,6 +138,53 @@ class Planner {
       total_sectors_ += access.sectors * event.weight, missed_sectors_ += missed * event.weight;
   }
 
+  struct Extent {
+    uint64_t least = ~uint64_t{0}, most = 0;
+    void add(uint64_t sector) {
+      least = std::min(least, sector);
+      most = std::max(most, sector);
+    }
+  };
+  struct Scattered {
+    Extent extent;
+    double sectors = 0;  ///< asked for by one multiprocessor
+  };
+
+  /// Data that lie at random in a small buffer are found in L1 again by later blocks, which the
+  /// samples do not show.
+  void keep_scattered() {
+    std::map<uint64_t, Scattered> buffers;
+    const double scale = warp_scale() / active_;
+    for_scattered([&](const Event& event, const Access& access) {
+      Scattered& buffer = buffers[walk_.sectors[access.first_sector] >> (kBufferShift - 5)];
+      buffer.sectors += access.sectors * event.weight * scale;
+      for (uint32_t i = 0; i < access.sectors; ++i)
+        buffer.extent.add(walk_.sectors[access.first_sector + i]);
+    });
+    const double l1 = l1_size(machine_, program_.shape, resident_);
+    for_scattered([&](const Event& event, const Access& access) {
+      const Scattered& buffer = buffers[walk_.sectors[access.first_sector] >> (kBufferShift - 5)];
+      const double places = static_cast<double>(buffer.extent.most - buffer.extent.least + 1);
+      const double seen = places * (1 - std::exp(-buffer.sectors / places));
+      const double steady = std::max(0.0, 1 - l1 / (places * kSector));
+      const double share = std::clamp(std::max(steady, seen / buffer.sectors), 0.0, 1.0);
+      float& missed = plan_.l2_sectors[event.access];
+      const float fewer = std::min(missed, static_cast<float>(access.sectors * share));
+      missed_sectors_ -= (missed - fewer) * event.weight;
+      missed = fewer;
+    });
+  }
+  template <typename Visit>
+  void for_scattered(Visit visit) const {
+    for (const WarpTrace& warp : walk_.warps)
+      for (const Event& event : warp.events) {
+        const Step& step = program_.steps[event.step];
+        if (!in_memory(event) || step.op != Op::load || step.bypasses_l1) continue;
+        const Access& access = walk_.accesses[event.access];
+        if (access.unknown) visit(event, access);
+      }
+  }
+
   /// Launches per sample warp.
   double warp_scale() const {
     return static_cast<double>(launch_.blocks()) * launch_.warps_per_block() /
@@ -161,6 +209,7 @@ class Planner {
   struct Touched {
     std::map<uint64_t, Sectors> by_buffer;
     std::map<uint64_t, double> total;
+    std::map<uint64_t, Sectors> alone;  ///< whose neighbours no later round asks for
   };
 
   Touched touched_by(uint32_t block) {
@@ -177,6 +226,8 @@ class Planner {
         for (uint32_t i = 0; i < access.sectors; ++i) {
           const uint64_t sector = walk_.sectors[access.first_sector + i];
           if (access.unknown) widen(buffer, sector);
+          if (access.unknown || !in_loop(event.step))
+            touched.alone[buffer].emplace(sector, event.weight);
           if (!sectors.emplace(sector, event.weight).second) continue;
           touched.total[buffer] += event.weight;
           last[buffer] += event.weight;
@@ -191,24 +242,21 @@ class Planner {
     return touched;
   }
 
-  /// Two where each sector's neighbour is left out, one where all come in pairs.
-  static double granule_cost(const Sectors& sectors) {
-    double pairs = 0, all = 0;
-    for (const auto& [sector, weight] : sectors) {
-      all += weight;
-      pairs += sectors.count(sector ^ 1) ? weight / 2 : weight;
-    }
-    return all > 0 ? 2 * pairs / all : 1;
+  bool in_loop(uint32_t step) const {
+    return program_.loops.innermost[program_.graph.block_of[step]] != kNoBlock;
+  }
+  /// Two where each sector's neighbour is left out, one where all come in pairs. Of loops with
+  /// known addresses a few rounds are looked at, and the next one may ask for the neighbour.
+  static double granule_cost(const Touched& touched, uint64_t buffer) {
+    const auto found = touched.alone.find(buffer);
+    if (found == touched.alone.end()) return 1;
+    double single = 0;
+    for (const auto& [sector, weight] : found->second)
+      if (!touched.by_buffer.at(buffer).count(sector ^ 1)) single += weight;
+    return 1 + std::min(1.0, single / std::max(1.0, touched.total.at(buffer)));
   }
 
-  struct Extent {
-    uint64_t least = ~uint64_t{0}, most = 0;
-  };
-  void widen(uint64_t buffer, uint64_t sector) {
-    Extent& extent = extents_[buffer];
-    extent.least = std::min(extent.least, sector);
-    extent.most = std::max(extent.most, sector);
-  }
+  void widen(uint64_t buffer, uint64_t sector) { extents_[buffer].add(sector); }
 
   static double fresh_share(const Sectors& before, const Sectors& now) {
     double fresh = 0, all = 0;
@@ -245,7 +293,7 @@ class Planner {
     for (const auto& [buffer, total] : middle.total) {
       BufferUse& use = plan_.uses[buffer];
       use.unique_bytes = use.wave_bytes = total * kSector;
-      use.granule_cost = granule_cost(middle.by_buffer.at(buffer));
+      use.granule_cost = granule_cost(middle, buffer);
       for (size_t d = 0; d < 3; ++d) {
         if (!next[d]) continue;
         const auto found = next[d]->by_buffer.find(buffer);
@@ -279,9 +327,13 @@ class Planner {
   }
 
   void share_out() {
-    const double l2 = machine_.prediction->memory.l2_bytes;
+    const MemoryFigures& memory = machine_.prediction->memory;
+    // Of a device that nobody measured: from nine tenths of its L2 to twice that.
+    const bool known = memory.l2_lost_bytes > memory.l2_kept_bytes && memory.l2_kept_bytes > 0;
+    const double kept = known ? memory.l2_kept_bytes : 0.9 * memory.l2_bytes,
+                 lost = known ? memory.l2_lost_bytes : 1.9 * memory.l2_bytes;
     const auto missing = [&](double bytes) {
-      return std::clamp((bytes / l2 - 0.8) / 1.2, 0.0, 1.0);
+      return std::clamp(0.1 + 0.8 * (bytes - kept) / (lost - kept), 0.0, 1.0);
     };
     const double cold = missing(plan_.footprint_bytes), between_waves = missing(wave_bytes_);
     const double waves = std::max(

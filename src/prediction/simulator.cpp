@@ -17,6 +17,9 @@ constexpr double kReadCycles = 12;
 /// row, which its neighbours write.
 constexpr double kWholeShare = 0.6;
 
+/// Sectors of a line up to which its access is one at random.
+constexpr double kScattered = 1.25;
+
 enum class Kind : uint8_t {
   compute,
   shared,
@@ -33,6 +36,7 @@ struct SimEvent {
   uint32_t step = 0;
   float weight = 1;
   Kind kind = Kind::compute;
+  float scattered = 0, dram_scattered = 0;  ///< sectors that lie in lines of their own
   float lsu_cycles = 0, l2_bytes = 0, dram_bytes = 0, atomic_cycles = 0, extra_latency = 0;
   bool from_dram = false;
 };
@@ -79,12 +83,24 @@ class Multiprocessor {
     blocks_total_ = std::ceil(static_cast<double>(in_.launch.blocks()) / active);
     // All multiprocessors share what is outside; those with fewer blocks leave some to this one.
     const double uneven = blocks_total_ * active / static_cast<double>(in_.launch.blocks());
-    l2_rate_ = std::min(memory.l2_sm_bytes_per_cycle,
-                        memory.l2_bytes_per_second / clock / active * uneven);
+    const double l2_read = memory.l2_read_bytes_per_second > 0 ? memory.l2_read_bytes_per_second
+                                                               : memory.l2_bytes_per_second;
+    l2_rate_ = std::min(memory.l2_sm_bytes_per_cycle, l2_read / clock / active * uneven);
+    if (memory.l2_write_bytes_per_second > 0)
+      l2_write_cost_ = l2_read / memory.l2_write_bytes_per_second;
+    l2_rate_ /= mixing_cost({l2_read, l2_read / l2_write_cost_, memory.l2_copy_bytes_per_second},
+                            [](const BufferUse& use) { return use.l2_bytes; });
+    if (memory.dram_gather_sectors_per_second > 0)
+      dram_gather_cost_ = 1 / (memory.dram_gather_sectors_per_second / clock / active * uneven);
+    if (memory.l2_gather_sectors_per_second > 0)
+      gather_cost_ = 1 / (memory.l2_gather_sectors_per_second / clock / active * uneven);
     dram_rate_ = std::min(memory.l2_sm_bytes_per_cycle,
                           memory.dram_read_bytes_per_second / clock / active * uneven);
     dram_write_cost_ = memory.dram_read_bytes_per_second / memory.dram_write_bytes_per_second;
-    dram_rate_ /= mixing_cost();
+    dram_rate_ /=
+        mixing_cost({memory.dram_read_bytes_per_second, memory.dram_write_bytes_per_second,
+                     memory.dram_copy_bytes_per_second},
+                    [](const BufferUse& use) { return use.l2_bytes * use.dram_share; });
     atomic_rate_ = memory.atomic_global_per_second / clock / active;
     block_cycles_ = figures_.launch.block_cycles * active / in_.machine.multiprocessors;
     hot_rate_ = memory.atomic_same_address_per_second / clock / active;
@@ -92,17 +108,17 @@ class Multiprocessor {
     dram_latency_ = std::max(l2_latency_, memory.dram_latency);
   }
 
-  /// Device memory that turns between reading and writing is slower than with either alone; most so
-  /// where they are even, as in a copy.
-  double mixing_cost() const {
-    const MemoryFigures& memory = figures_.memory;
+  struct Rates {
+    double read, write, copy;
+  };
+  /// What turns between reading and writing is slower than with either alone; most so where they
+  /// are even, as in a copy.
+  template <typename Bytes>
+  double mixing_cost(const Rates& rates, Bytes bytes) const {
     double read = 0, written = 0;
-    for (const auto& [use, each] : in_.memory.uses)
-      (use % 2 ? written : read) += each.l2_bytes * each.dram_share;
-    if (read + written == 0) return 1;
-    const double apart =
-        2 / (1 / memory.dram_read_bytes_per_second + 1 / memory.dram_write_bytes_per_second);
-    const double even = apart / memory.dram_copy_bytes_per_second;
+    for (const auto& [use, each] : in_.memory.uses) (use % 2 ? written : read) += bytes(each);
+    if (read + written == 0 || rates.copy == 0) return 1;
+    const double even = 2 / (1 / rates.read + 1 / rates.write) / rates.copy;
     const double share = written / (read + written);
     return 1 + 4 * share * (1 - share) * std::max(0.0, even - 1);
   }
@@ -131,10 +147,13 @@ class Multiprocessor {
     out.lsu_cycles =
         static_cast<float>(std::max<double>({out.lsu_cycles, double(access.lines), l1_cycles}));
     out.l2_bytes = in_.memory.l2_sectors[event.access] * 32;
+    if (out.kind == Kind::global_load && access.sectors <= kScattered * access.lines)
+      out.scattered = in_.memory.l2_sectors[event.access];
     const auto found = in_.memory.uses.find(MemoryPlan::use_of(in_.walk, access, step.op));
     if (found != in_.memory.uses.end()) {
       const double share = found->second.dram_share;
       out.dram_bytes = static_cast<float>(out.l2_bytes * share * found->second.granule_cost);
+      if (access.unknown) out.dram_scattered = static_cast<float>(out.scattered * share);
       // L2 keeps checksums of whole sectors: a part of one is read, changed and written.
       const bool partial = out.kind == Kind::global_store &&
                            access.lanes * step.bytes < kWholeShare * access.sectors * 32;
@@ -394,7 +413,9 @@ class Multiprocessor {
     double done = served + memory.l1_latency + event.lsu_cycles;
     wait = Wait::l1;
     if (event.l2_bytes > 0) {
-      const double cycles = event.l2_bytes / l2_rate_;
+      const double cycles = std::max<double>(
+          event.scattered * gather_cost_,
+          event.l2_bytes / l2_rate_ * (event.kind == Kind::global_store ? l2_write_cost_ : 1));
       l2_free_ = std::max(l2_free_, served) + cycles;
       result_.busy.l2 += cycles;
       done = std::max(done, l2_free_ + l2_latency_);
@@ -402,7 +423,9 @@ class Multiprocessor {
     }
     if (event.dram_bytes > 0) {
       const double cycles =
-          event.dram_bytes / dram_rate_ * (event.kind == Kind::global_store ? dram_write_cost_ : 1);
+          std::max<double>(event.dram_scattered * dram_gather_cost_,
+                           event.dram_bytes / dram_rate_ *
+                               (event.kind == Kind::global_store ? dram_write_cost_ : 1));
       dram_free_ = std::max(dram_free_, served) + cycles;
       result_.busy.dram += cycles;
       if (event.from_dram) done = std::max(done, dram_free_ + dram_latency_), wait = Wait::dram;
@@ -498,7 +521,8 @@ class Multiprocessor {
   const std::vector<SimulationListener*>& listeners_;
   const PredictionFigures& figures_;
   const uint32_t schedulers_;
-  double l2_rate_ = 1, dram_rate_ = 1, dram_write_cost_ = 1, atomic_rate_ = 1, hot_rate_ = 1;
+  double l2_rate_ = 1, dram_rate_ = 1, dram_write_cost_ = 1, l2_write_cost_ = 1, gather_cost_ = 0,
+         dram_gather_cost_ = 0, atomic_rate_ = 1, hot_rate_ = 1;
   double block_cycles_ = 0, next_start_ = 0;
   double l2_latency_ = 0, dram_latency_ = 0, blocks_total_ = 1;
   uint64_t blocks_to_run_ = 1, blocks_started_ = 0, blocks_done_ = 0, half_blocks_ = 0;

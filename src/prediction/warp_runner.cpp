@@ -436,6 +436,7 @@ void WarpRunner::try_to_skip(uint32_t loop) {
 void WarpRunner::memory(const Step& step, uint32_t at, uint32_t mask) {
   LaneValues addresses;
   const uint32_t unknown = lanes_.addresses(step, addresses) & mask;
+  if (unknown) keep_inside(addresses, unknown);
   if (!quiet_) {
     if (unknown && step.space != MemorySpace::shared) decisions_.address_unknown(at);
     trace_->events.back().access = record_access(step, addresses, unknown != 0, mask);
@@ -457,6 +458,16 @@ void WarpRunner::memory(const Step& step, uint32_t at, uint32_t mask) {
   if (step.op == Op::load || step.op == Op::atomic) load_values(step, at, addresses, unknown, mask);
 }
 
+/// What data say stays within its buffer, where the size of that is known.
+void WarpRunner::keep_inside(LaneValues& addresses, uint32_t unknown) const {
+  if (launch_.buffers.empty()) return;
+  for (uint32_t i = 0; i < kLanes; ++i) {
+    const auto found = launch_.buffers.find(addresses[i] >> kBufferShift);
+    if (!(unknown >> i & 1) || found == launch_.buffers.end()) continue;
+    addresses[i] = (addresses[i] & ~kOffsetMask) + (addresses[i] & kOffsetMask) % found->second;
+  }
+}
+
 uint32_t WarpRunner::record_access(const Step& step, const LaneValues& addresses, bool unknown,
                                    uint32_t mask) {
   if (step.space == MemorySpace::constant || step.space == MemorySpace::none) return kNoAccess;
@@ -476,8 +487,9 @@ uint32_t WarpRunner::record_access(const Step& step, const LaneValues& addresses
 void WarpRunner::load_values(const Step& step, uint32_t at, const LaneValues& addresses,
                              uint32_t unknown, uint32_t mask) {
   if (step.result == kNoSlot) return;
-  const uint64_t threads =
-      std::clamp<uint64_t>(launch_.blocks() * launch_.threads_per_block(), 1024, 1u << 28);
+  uint64_t range = launch_.blocks() * launch_.threads_per_block();
+  for (const auto& [buffer, bytes] : launch_.buffers) range = std::max(range, bytes / 4);
+  range = std::clamp<uint64_t>(range, 1024, 1u << 28);
   const auto rising = decisions_.offsets().find(address_of_[at] >> kBufferShift);
   for (uint32_t slot = 0; slot < step.result_slots; ++slot) {
     LaneValues values;
@@ -500,7 +512,7 @@ void WarpRunner::load_values(const Step& step, uint32_t at, const LaneValues& ad
     } else {
       // The upper half of 64 bits is 0, as in a size.
       for (uint32_t i = 0; i < kLanes; ++i)
-        values[i] = slot % 2 ? 0 : mix(addresses[i] + slot) % threads;
+        values[i] = slot % 2 ? 0 : mix(addresses[i] + slot) % range;
     }
     lanes_.write(static_cast<int16_t>(step.result + static_cast<int16_t>(slot)), false, values,
                  lanes_unknown, mask);

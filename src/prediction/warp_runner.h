@@ -78,6 +78,7 @@ class WarpRunner {
   void try_to_skip(uint32_t loop);
   void find_exits();
   uint64_t growths_left(uint32_t loop, const Lanes::Growth& growth) const;
+  void keep_inside(LaneValues& addresses, uint32_t unknown) const;
   uint32_t assumed_guard(uint32_t at, const Step& step, uint32_t mask);
   bool run_rounds(uint32_t loop, uint32_t rounds, uint64_t limit);
   void branch(size_t group, const Step& step, uint32_t mask);
