@@ -168,6 +168,53 @@ TEST(AtomicContention, AnAddressForEachThreadIsNot) {
   EXPECT_TRUE(advise(make_atomic_contention(), atomics("IMAD.WIDE R4, R3, 0x4, R4")).empty());
 }
 
+/// A table in constant memory by an index that `index` leaves in R5; each load is waited for
+/// `cycles`.
+AnalyzedFunction table_lookup(const std::string& index, uint64_t cycles) {
+  AnalyzedFunction f = code(R"(
+    S2R R3, SR_TID.X
+    S2R R4, SR_CTAID.X
+    LDC.64 R8, c[0x0][0x210]
+    IMAD.WIDE R8, R3, 0x4, R8
+    )" + index + R"(
+    SHF.L.U32 R6, R5, 0x2, RZ
+    LDC R7, c[0x3][R6] | sets B0
+    FADD R10, R7, R11 | waits B0
+    EXIT)");
+  put(f, 6, StallReason::selected, 100);
+  put(f, 6, StallReason::mio_throttle, 40 * cycles, 20 * cycles);
+  put(f, 7, StallReason::short_scoreboard, 60 * cycles, 30 * cycles);
+  put(f, 7, StallReason::selected, 3000);
+  return f;
+}
+
+TEST(ConstantIndexing, AnIndexOfEachThreadsOwnIsServedInTurns) {
+  std::vector<Finding> findings = advise(make_constant_indexing(), table_lookup("MOV R5, R3", 100));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].fix, "shared-table");
+  EXPECT_EQ(findings[0].location.line, 7u);
+  ASSERT_TRUE(findings[0].speedup);
+  EXPECT_GT(findings[0].speedup->mid, 1.5);
+  EXPECT_LT(findings[0].speedup->mid, 13000.0 / 3100) << "shared memory is waited for as well";
+  bool counted =
+      std::any_of(findings[0].evidence.begin(), findings[0].evidence.end(), [](const Evidence& e) {
+        return e.name == "different addresses in a warp's request" && e.value == 32;
+      });
+  EXPECT_TRUE(counted);
+}
+
+TEST(ConstantIndexing, AnIndexThatTheWarpSharesIsWhatItIsMadeFor) {
+  EXPECT_TRUE(advise(make_constant_indexing(), table_lookup("MOV R5, R4", 100)).empty());
+  EXPECT_TRUE(advise(make_constant_indexing(), table_lookup("MOV R5, 0x3", 1000)).empty());
+}
+
+TEST(ConstantIndexing, AnIndexFromDataIsJudgedByItsTime) {
+  const std::string data = "LDG.E R5, desc[UR4][R8.64]";
+  EXPECT_EQ(advise(make_constant_indexing(), table_lookup(data, 100)).size(), 1u);
+  EXPECT_TRUE(advise(make_constant_indexing(), table_lookup(data, 40)).empty())
+      << "so fast that the lanes must agree";
+}
+
 AnalyzedFunction tile_copy(const std::string& use) {
   AnalyzedFunction f = code(R"(
     MOV R1, c[0x0][0x28]
