@@ -31,9 +31,70 @@ std::set<uint32_t> copied_loads(const AnalyzedFunction& function) {
 
 struct Match {
   Hotspots hotspots;
-  double hidden = 0;  ///< samples that work on another tile can cover
+  Change change;
   uint32_t copies = 0, bytes = 0;
 };
+
+/// What a thread does in one scope: waits for copies, and everything else.
+struct Scope {
+  double waits = 0, rest = 0;
+};
+
+/// The barriers at which a block waits until all of its copies are there: those next behind a
+/// store.
+std::set<uint32_t> barriers_behind(const AnalyzedFunction& function,
+                                   const std::set<uint32_t>& stores) {
+  std::set<uint32_t> barriers;
+  for (uint32_t i : stores) {
+    while (i < function.instructions.size() && function.instructions[i].base_opcode() != "BAR") ++i;
+    if (i < function.instructions.size()) barriers.insert(i);
+  }
+  return barriers;
+}
+
+double samples_in(const FunctionPart& part, uint32_t loop) {
+  const AnalyzedFunction& function = *part.function;
+  double samples = 0;
+  for (uint32_t i = 0; i < function.instructions.size(); ++i)
+    if (function.loops.contains(loop, function.graph.block_of[i]))
+      samples += part.fraction * double(function.samples[i].total());
+  return samples;
+}
+
+/// Waits by the loops in which they occur.
+std::map<uint32_t, Scope> match_waits(const KernelView& view, const FunctionPart& part,
+                                      const std::set<uint32_t>& loads,
+                                      const std::set<uint32_t>& barriers, Hotspots& hotspots) {
+  const AnalyzedFunction& function = *part.function;
+  std::map<uint32_t, Scope> scopes;
+  for (const Blame& edge : function.blame) {
+    bool copied = loads.count(edge.producer) && edge.producer != edge.consumer &&
+                  edge.kind != StallClass::write_after_read;
+    if (copied) hotspots.add(view, part, edge);
+    // Who has its tile already waits at the barrier for the others' copies.
+    bool meets = edge.reason == StallReason::barrier && barriers.count(edge.producer);
+    if (copied || meets)
+      scopes[common_loop(function, edge.producer, edge.consumer)].waits +=
+          part.fraction * edge.stalls;
+  }
+  for (auto& [loop, scope] : scopes)
+    if (loop != kNoBlock) scope.rest = std::max(0.0, samples_in(part, loop) - scope.waits);
+  return scopes;
+}
+
+/// The stores to shared memory are not executed any more, and nobody waits until they have read the
+/// registers that hold the values. The copies write as many bytes to shared memory as before.
+Change without_stores(const KernelView& view, const FunctionPart& part,
+                      const std::set<uint32_t>& stores) {
+  Change change;
+  for (uint32_t store : stores) change += view.model().without(view, part, store);
+  for (const Blame& edge : part.function->blame)
+    if (stores.count(edge.producer) &&
+        (edge.kind == StallClass::write_after_read || edge.kind == StallClass::throttle))
+      change.delay += part.fraction * edge.stalls;
+  change.access = 0;
+  return change;
+}
 
 void match_part(const KernelView& view, const FunctionPart& part, Match& match) {
   const AnalyzedFunction& function = *part.function;
@@ -41,27 +102,21 @@ void match_part(const KernelView& view, const FunctionPart& part, Match& match) 
       std::any_of(function.instructions.begin(), function.instructions.end(), is_shared_store);
   if (!any) return;
   std::set<uint32_t> loads = copied_loads(function);
-  std::map<uint32_t, double> latency;  // by loop
-  for (const Blame& edge : function.blame) {
-    if (!loads.count(edge.producer) || edge.producer == edge.consumer) continue;
-    if (edge.kind == StallClass::write_after_read) continue;
-    match.hotspots.add(view, part, edge);
-    latency[common_loop(function, edge.producer, edge.consumer)] += part.fraction * edge.latency;
+  if (loads.empty()) return;
+  std::set<uint32_t> stores = shared_stores_of(function, loads);
+  std::set<uint32_t> barriers = barriers_behind(function, stores);
+  for (const auto& [loop, scope] : match_waits(view, part, loads, barriers, match.hotspots)) {
+    // A tile arrives while the thread works on another one. Outside of loops only other copies of
+    // the same thread can overlap.
+    double hidden = loop == kNoBlock ? scope.waits * 0.2 : std::min(scope.waits, scope.rest);
+    match.change.delay += hidden;
+    if (loop != kNoBlock && !barriers.empty()) match.change.together += hidden;
   }
-  // Who has its tile already waits at the barrier for the others' copies.
-  for (const Blame& edge : function.blame) {
-    if (edge.reason != StallReason::barrier) continue;
-    auto loop = latency.find(common_loop(function, edge.producer, edge.consumer));
-    if (loop != latency.end()) loop->second += part.fraction * edge.latency;
-  }
+  match.change += without_stores(view, part, stores);
   for (uint32_t load : loads) {
     ++match.copies;
     match.bytes += function.instructions[load].access_bytes;
   }
-  std::vector<LoopView> loops = view_loops(view, part);
-  for (const auto& [loop, samples] : latency)
-    // Outside of loops only other copies of the same thread can overlap.
-    match.hidden += loop == kNoBlock ? samples * 0.2 : std::min(samples, loops[loop].active);
 }
 
 class AsynchronousCopy : public Optimizer {
@@ -92,10 +147,8 @@ class AsynchronousCopy : public Optimizer {
     finding.evidence = sample_evidence(view, match.hotspots.stalls());
     finding.evidence.push_back({"copies in the code of a thread", double(match.copies), "loads"});
     finding.evidence.push_back({"bytes that a thread copies", double(match.bytes), "bytes"});
-    finding.evidence.push_back({"samples that other work can hide", match.hidden, "samples"});
-    Change change;
-    change.delay = match.hidden;
-    finding.speedup = estimate(view, view.model(), change, 0.3, 1.8);
+    finding.evidence.push_back({"samples that other work can hide", match.change.delay, "samples"});
+    finding.speedup = estimate(view, view.model(), match.change, 0.3, 1.8);
     finding.title = "Tiles reach shared memory through registers";
     finding.text = format(
         "%.0f%% of the kernel's samples wait for loads from global memory whose values are only "

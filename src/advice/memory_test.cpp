@@ -168,6 +168,53 @@ TEST(AtomicContention, AnAddressForEachThreadIsNot) {
   EXPECT_TRUE(advise(make_atomic_contention(), atomics("IMAD.WIDE R4, R3, 0x4, R4")).empty());
 }
 
+/// A table in constant memory by an index that `index` leaves in R5; each load is waited for
+/// `cycles`.
+AnalyzedFunction table_lookup(const std::string& index, uint64_t cycles) {
+  AnalyzedFunction f = code(R"(
+    S2R R3, SR_TID.X
+    S2R R4, SR_CTAID.X
+    LDC.64 R8, c[0x0][0x210]
+    IMAD.WIDE R8, R3, 0x4, R8
+    )" + index + R"(
+    SHF.L.U32 R6, R5, 0x2, RZ
+    LDC R7, c[0x3][R6] | sets B0
+    FADD R10, R7, R11 | waits B0
+    EXIT)");
+  put(f, 6, StallReason::selected, 100);
+  put(f, 6, StallReason::mio_throttle, 40 * cycles, 20 * cycles);
+  put(f, 7, StallReason::short_scoreboard, 60 * cycles, 30 * cycles);
+  put(f, 7, StallReason::selected, 3000);
+  return f;
+}
+
+TEST(ConstantIndexing, AnIndexOfEachThreadsOwnIsServedInTurns) {
+  std::vector<Finding> findings = advise(make_constant_indexing(), table_lookup("MOV R5, R3", 100));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].fix, "shared-table");
+  EXPECT_EQ(findings[0].location.line, 7u);
+  ASSERT_TRUE(findings[0].speedup);
+  EXPECT_GT(findings[0].speedup->mid, 1.5);
+  EXPECT_LT(findings[0].speedup->mid, 13000.0 / 3100) << "shared memory is waited for as well";
+  bool counted =
+      std::any_of(findings[0].evidence.begin(), findings[0].evidence.end(), [](const Evidence& e) {
+        return e.name == "different addresses in a warp's request" && e.value == 32;
+      });
+  EXPECT_TRUE(counted);
+}
+
+TEST(ConstantIndexing, AnIndexThatTheWarpSharesIsWhatItIsMadeFor) {
+  EXPECT_TRUE(advise(make_constant_indexing(), table_lookup("MOV R5, R4", 100)).empty());
+  EXPECT_TRUE(advise(make_constant_indexing(), table_lookup("MOV R5, 0x3", 1000)).empty());
+}
+
+TEST(ConstantIndexing, AnIndexFromDataIsJudgedByItsTime) {
+  const std::string data = "LDG.E R5, desc[UR4][R8.64]";
+  EXPECT_EQ(advise(make_constant_indexing(), table_lookup(data, 100)).size(), 1u);
+  EXPECT_TRUE(advise(make_constant_indexing(), table_lookup(data, 40)).empty())
+      << "so fast that the lanes must agree";
+}
+
 AnalyzedFunction tile_copy(const std::string& use) {
   AnalyzedFunction f = code(R"(
     MOV R1, c[0x0][0x28]
@@ -197,6 +244,54 @@ TEST(AsynchronousCopy, LoadsThatAreOnlyStoredToSharedMemory) {
 
 TEST(AsynchronousCopy, ValuesThatAreAlsoUsedStayInRegisters) {
   EXPECT_TRUE(advise(make_asynchronous_copy(), tile_copy("FADD R7, R5, R7")).empty());
+}
+
+/// Samples that wait at the barrier behind the copies, or at the one behind the work on them.
+double hidden_samples(bool behind_copies) {
+  AnalyzedFunction f = code(R"(
+    MOV R1, c[0x0][0x28]
+    LDG.E R5, desc[UR4][R2.64] | sets B0
+    STS [R9], R5 | waits B0
+    BAR.SYNC 0x0
+    LDS R8, [R10] | sets B1
+    FFMA R6, R8, R8, R6 | waits B1
+    BAR.SYNC 0x0
+    @P0 BRA 0x10 | to 1
+    EXIT)");
+  put(f, 1, StallReason::selected, 500);
+  put(f, 2, StallReason::long_scoreboard, 2000, 2000);
+  put(f, behind_copies ? 4 : 7, StallReason::barrier, 1000, 1000);
+  put(f, 5, StallReason::selected, 6000);
+  std::vector<Finding> findings = advise(make_asynchronous_copy(), std::move(f));
+  for (const Evidence& e : findings.at(0).evidence)
+    if (e.name == "samples that other work can hide") return e.value;
+  return 0;
+}
+
+TEST(AsynchronousCopy, TheBarrierBehindTheWorkStays) {
+  EXPECT_DOUBLE_EQ(hidden_samples(true), 3000);
+  EXPECT_DOUBLE_EQ(hidden_samples(false), 2000);
+}
+
+TEST(AsynchronousCopy, NobodyWaitsUntilTheStoreHasReadItsRegister) {
+  auto gain = [](bool waits) {
+    AnalyzedFunction f = code(R"(
+      MOV R1, c[0x0][0x28]
+      LDG.E R5, desc[UR4][R2.64] | sets B0 | waits B2
+      STS [R9], R5 | waits B0 | reads B2
+      BAR.SYNC 0x0
+      LDS R8, [R10] | sets B1
+      FFMA R6, R8, R8, R6 | waits B1
+      @P0 BRA 0x10 | to 1
+      EXIT)");
+    put(f, 1, StallReason::selected, 500);
+    put(f, waits ? 1 : 5, StallReason::short_scoreboard, 2000, 2000);
+    put(f, 2, StallReason::selected, 500);
+    put(f, 2, StallReason::long_scoreboard, 2000, 2000);
+    put(f, 5, StallReason::selected, 3000);
+    return advise(make_asynchronous_copy(), std::move(f)).at(0).speedup->mid;
+  };
+  EXPECT_GT(gain(true), gain(false) * 1.2);
 }
 
 /// A loop of 16 multiply-adds of loaded values into `sums` registers.
@@ -259,6 +354,26 @@ TEST(LocalMemory, SpillsNameTheValuesThatTakeTheRegisters) {
   bool named = std::any_of(findings[0].related.begin(), findings[0].related.end(),
                            [](auto& r) { return r.role == "live value" && r.at.line == 4; });
   EXPECT_TRUE(named) << "R10 is needed until the end";
+}
+
+TEST(LocalMemory, WithRegistersToSpareLoadsOfABlockStartEarlier) {
+  auto gain = [](const std::string& between) {
+    AnalyzedFunction f = code(R"(
+      LDC R1, c[0x0][0x28]
+      LDL R5, [R1+0x8] | sets B0
+      FADD R6, R5, R7 | waits B0
+      LDG.E R8, desc[UR4][R2.64] | sets B1
+      )" + between + R"(
+      FADD R9, R8, R7 | waits B1
+      EXIT)");
+    put(f, 1, StallReason::selected, 100);
+    put(f, 2, StallReason::long_scoreboard, 1000, 1000);
+    put(f, 3, StallReason::selected, 500);
+    put(f, 5, StallReason::long_scoreboard, 3000, 3000);
+    put(f, 5, StallReason::selected, 3000);
+    return advise(make_register_reuse(), std::move(f)).at(0).speedup->mid;
+  };
+  EXPECT_GT(gain("NOP"), 1.2 * gain("@P0 BRA 0x60 | to 6"));
 }
 
 TEST(LocalMemory, IndexedArraysAreToldApart) {

@@ -34,6 +34,7 @@ std::unique_ptr<Optimizer> make_memory_transaction_reduction();
 std::unique_ptr<Optimizer> make_vectorized_loads();
 std::unique_ptr<Optimizer> make_bank_conflicts();
 std::unique_ptr<Optimizer> make_atomic_contention();
+std::unique_ptr<Optimizer> make_constant_indexing();
 std::unique_ptr<Optimizer> make_asynchronous_copy();
 std::unique_ptr<Optimizer> make_tensor_cores();
 std::unique_ptr<Optimizer> make_block_increase();

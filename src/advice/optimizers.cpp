@@ -21,6 +21,7 @@ const std::vector<std::unique_ptr<Optimizer>>& optimizers() {
     all.push_back(make_vectorized_loads());
     all.push_back(make_bank_conflicts());
     all.push_back(make_atomic_contention());
+    all.push_back(make_constant_indexing());
     all.push_back(make_asynchronous_copy());
     all.push_back(make_tensor_cores());
     all.push_back(make_loop_unrolling());

@@ -171,6 +171,19 @@ TEST(ProgramAdvice, ShortKernelsWithGapsAskForAGraph) {
   EXPECT_LT(findings[0].program_speedup->mid, findings[0].speedup->mid);
 }
 
+TEST(ProgramAdvice, AGraphChangesTheLaunchesAndNothingElse) {
+  Attribution launches, with_pauses;
+  launches.timeline = {1.0, 0.4, 0, 0, 0.6, 0, 100000, 100000, 0, 0};
+  with_pauses.timeline = {1.5, 0.4, 0.1, 0, 0.6, 0.4, 100000, 100000, 0, 0};
+  launches.profile.run.wall_seconds = with_pauses.profile.run.wall_seconds = 2;
+  Finding plain = advise_program(launches)[0], paused = advise_program(with_pauses)[0];
+  EXPECT_EQ(paused.kind, "launch-overhead");
+  EXPECT_DOUBLE_EQ(plain.speedup->mid, paused.speedup->mid);
+  EXPECT_DOUBLE_EQ(plain.program_speedup->mid, paused.program_speedup->mid);
+  EXPECT_LT(plain.speedup->low, plain.speedup->mid);
+  EXPECT_GT(plain.speedup->high, plain.speedup->mid);
+}
+
 TEST(ProgramAdvice, CopiesAndGapsAreToldApart) {
   Attribution attribution;
   attribution.timeline = {1.0, 0.4, 0.2, 0.1, 0, 0.3, 10, 0, 1000000, 20};

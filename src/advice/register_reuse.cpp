@@ -105,15 +105,17 @@ class RegisterReuse : public Optimizer {
     for (const FunctionPart& part : view.parts())
       for (uint32_t i = 0; i < part.function->instructions.size(); ++i)
         if (is_local_access(part.function->instructions[i])) change += model.without(view, part, i);
-    change.delay = match.hotspots.stalls();
-    change += behind_local_accesses(view, match.hotspots.stalls());
+    double matched = match.hotspots.stalls();
+    double share = local_share(view);
+    change.delay = std::min(
+        matched + share * behind_local_accesses(view) + (1 - share) * scheduled_too_late(view),
+        view.total());
     return change;
   }
 
-  /// Local accesses stand in the same queue and cache as others, whose waiting they make longer by
-  /// their share of the requests. Loads that wait for device memory do not wait for them.
-  static Change behind_local_accesses(const KernelView& view, double matched) {
-    double local = 0, all = 0, waits = 0;
+  /// Of the requests to the first cache those to local memory.
+  static double local_share(const KernelView& view) {
+    double local = 0, all = 0;
     for (const FunctionPart& part : view.parts()) {
       const auto& code = part.function->instructions;
       for (uint32_t i = 0; i < code.size(); ++i) {
@@ -125,14 +127,59 @@ class RegisterReuse : public Optimizer {
         all += requests;
         if (code[i].space == MemorySpace::local) local += requests;
       }
+    }
+    return all > 0 ? local / all : 0;
+  }
+
+  /// Local accesses stand in the same queue and cache as others, whose waiting they make longer by
+  /// their share of the requests. Loads that wait for device memory do not wait for them.
+  static double behind_local_accesses(const KernelView& view) {
+    double waits = 0;
+    for (const FunctionPart& part : view.parts())
       for (const Blame& edge : part.function->blame)
-        if (edge.kind == StallClass::global_memory && !is_local_access(code[edge.producer]) &&
+        if (is_other_load(part, edge) &&
             wait_per_execution(part, edge.producer).value_or(0) < kDeviceMemoryCycles)
           waits += part.fraction * edge.stalls;
+    return waits;
+  }
+
+  static bool is_other_load(const FunctionPart& part, const Blame& edge) {
+    const auto& code = part.function->instructions;
+    return edge.kind == StallClass::global_memory && edge.producer != edge.consumer &&
+           !is_local_access(code[edge.producer]) && !is_local_access(code[edge.consumer]);
+  }
+
+  /// Without a register to spare the compiler puts a load right before its use. With some it starts
+  /// loads of a block as early as it can: what waits then for them is filled with the block's
+  /// other work, as far as that goes.
+  static double scheduled_too_late(const KernelView& view) {
+    double filled = 0;
+    for (const FunctionPart& part : view.parts()) {
+      const AnalyzedFunction& function = *part.function;
+      std::map<uint32_t, double> waits;  // by block
+      for (const Blame& edge : function.blame) {
+        uint32_t block = function.graph.block_of[edge.consumer];
+        if (is_other_load(part, edge) && function.graph.block_of[edge.producer] == block)
+          waits[block] += part.fraction * edge.stalls;
+      }
+      for (const auto& [block, waiting] : waits) filled += std::min(waiting, work_of(part, block));
     }
-    Change change;
-    if (all > 0) change.delay = std::min(waits * local / all, view.total() - matched);
-    return change;
+    return filled;
+  }
+
+  /// Samples of a block in which a warp neither waits for memory nor accesses local memory.
+  static double work_of(const FunctionPart& part, uint32_t block) {
+    const AnalyzedFunction& function = *part.function;
+    double work = 0;
+    for (uint32_t i = function.graph.blocks[block].first; i <= function.graph.blocks[block].last;
+         ++i) {
+      if (is_local_access(function.instructions[i])) continue;
+      for (StallReason reason :
+           {StallReason::selected, StallReason::not_selected, StallReason::wait,
+            StallReason::dispatch_stall, StallReason::math_pipe_throttle})
+        work += part.fraction * double(function.samples[i].all[size_t(reason)]);
+    }
+    return work;
   }
 
   /// Which values take the registers at the hottest spill.

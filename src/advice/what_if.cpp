@@ -84,8 +84,34 @@ double bandwidth_used(const KernelView& view, double bytes, double multiprocesso
 
 /// No unit is ever busy all the time.
 constexpr double kMostBusy = 0.97;
+double warps_of_block(const LaunchShape& shape) {
+  return std::ceil(double(shape.threads_per_block()) / 32);
+}
+
+/// Warps of a scheduler that there is room for; where the device has no more multiprocessors busy
+/// than blocks, each has one block. A cycle counts as one with an issue a little more often than
+/// warps are seen to issue, so that samples alone may tell more than these.
+double most_resident(const KernelView& view) {
+  double most = 0;
+  for (const LaunchGroup& group : view.kernel().groups) {
+    bool alone = view.device() && group.shape.blocks() <= view.device()->multiprocessors;
+    double warps = group.occupancy.active_warps;
+    most = std::max(most, alone ? std::min(warps, warps_of_block(group.shape)) : warps);
+  }
+  return most > 0 ? most / view.machine().schedulers : 1e9;
+}
+
+/// Of the other warps of a scheduler those that belong to a warp's own block.
+double block_share(const KernelView& view, double warps) {
+  if (view.kernel().groups.empty() || warps <= 1.01) return 0;
+  double own = warps_of_block(view.main_group().shape) / view.machine().schedulers;
+  return std::clamp((own - 1) / (warps - 1), 0.0, 1.0);
+}
+
 /// A share of the bandwidth that cannot be, with some room for error.
 constexpr double kImplausible = 1.05;
+/// A unit is never quite sure to be in use by another warp.
+constexpr double kMostMet = 0.99;
 /// A unit that is less busy hardly has a queue.
 constexpr double kQueues = 0.5;
 /// A share of waiting that is no queue.
@@ -174,6 +200,7 @@ WhatIf::Tally WhatIf::tally_of(const KernelView& view) {
 Change& Change::operator+=(const Change& other) {
   issue += other.issue;
   delay += other.delay;
+  together += other.together;
   math += other.math;
   access += other.access;
   memory += other.memory;
@@ -184,7 +211,8 @@ Change& Change::operator+=(const Change& other) {
 
 Change Change::scaled(double share) const {
   Change result = *this;
-  for (double* part : {&result.issue, &result.delay, &result.math, &result.access, &result.memory})
+  for (double* part : {&result.issue, &result.delay, &result.together, &result.math, &result.access,
+                       &result.memory})
     *part *= share;
   return result;
 }
@@ -192,12 +220,13 @@ Change Change::scaled(double share) const {
 WhatIf::WhatIf(const KernelView& view) {
   total_ = view.total();
   if (total_ <= 0 || view.issued() <= 0) return;
-  warps_ = std::max(1.0, view.active() / view.issued());
+  warps_ = std::max(1.0, std::min(view.active() / view.issued(), most_resident(view)));
+  block_share_ = block_share(view, warps_);
   Tally t = tally_of(view);
 
   delay_ = total_;  // fit() takes out the waits that the model explains
   issue_.wait = t.not_selected;
-  fit(issue_, std::min(1.0, view.active() / total_));
+  fit(issue_, std::min(1.0, warps_ * view.issued() / total_));
   math_.wait = t.math_wait;
   busiest_pipe_ = int(std::max_element(t.pipes.begin(), t.pipes.end()) - t.pipes.begin());
   fit(math_, warps_ * t.pipes[size_t(busiest_pipe_)] / total_);
@@ -241,28 +270,38 @@ void WhatIf::fit(Unit& unit, double busy, double least_variation) const {
   unit.demand = unit.busy * total_ / warps_;
   unit.variation = 0;
   if (unit.demand <= 0 || warps_ <= 1.01) return;
-  double load = (warps_ - 1) * unit.demand / total_;
-  double queue = unit.demand * load / (1 - load);
-  unit.variation = std::clamp(unit.wait / queue, least_variation, 20.0);
-  unit.wait = unit.variation * queue;
+  // A warp waits at most for one service of each of the others.
+  double met = std::min(kMostMet, unit.wait / ((warps_ - 1) * unit.demand));
+  double there = std::min(kMostMet, (unit.demand + unit.wait) / total_);
+  double variation = (met / (1 - met)) / (there / (1 - there));
+  unit.variation = std::clamp(variation, least_variation, 20.0);
+  unit.wait = wait_at(unit, warps_, total_);
 }
 
-/// Samples of a warp's work with these demands: the root of total = delay + sum of waits, where a
-/// unit's wait is variation * demand * load / (1 - load), with load = (W - 1) * demand / total.
+/// Samples that each of `warps` waits for a unit in the course of its work, which takes `total`
+/// samples. A warp is at the unit for the share r of its time, and meets another one there with
+/// the odds variation * r / (1 - r): r = (demand + (W - 1) * demand * probability) / total.
+double WhatIf::wait_at(const Unit& unit, double warps, double total) {
+  if (unit.demand <= 0 || unit.variation <= 0 || warps <= 1.01) return 0;
+  double service = unit.demand / total, v = unit.variation;
+  double b = 1 - service * (warps * v - 1);
+  double root = std::sqrt(std::max(0.0, b * b + 4 * (v - 1) * service));
+  double there = b + root > 0 ? std::min(1.0, 2 * service / (b + root)) : 1.0;
+  return std::max(0.0, there * total - unit.demand);
+}
+
+/// Samples of a warp's work with these demands: the root of total = delay + sum of waits, where no
+/// unit serves all warps in less time than their demands.
 double WhatIf::residence(const std::array<Unit, 4>& units, double delay, double warps) const {
   double low = delay, high = delay;
   for (const Unit& unit : units) {
     low = std::max(low, unit.demand * warps);
-    high += unit.demand * warps * std::max(1.0, unit.variation);
+    high += unit.demand * warps;
   }
   if (warps <= 1.01) return low;
   auto excess = [&](double total) {
     double sum = delay;
-    for (const Unit& unit : units) {
-      double load = (warps - 1) * unit.demand / total;
-      if (load >= 1) return 1.0;
-      sum += unit.variation * unit.demand * load / (1 - load);
-    }
+    for (const Unit& unit : units) sum += wait_at(unit, warps, total);
     return sum - total;
   };
   for (int i = 0; i < 60; ++i) {
@@ -283,7 +322,16 @@ double WhatIf::speedup(const Change& change) const {
   units[3].demand = left(memory_.demand, change.memory) * change.multiprocessors;
   double warps = std::max(warps_ * change.warps, 1e-3);
   // With less than one warp a scheduler is idle in between, which `warps` in the quotient counts.
-  double then = residence(units, left(delay_, change.delay + change.issue), std::max(1.0, warps));
+  double least = std::max(1.0, warps);
+  double removed = change.delay + change.issue;
+  double then = residence(units, left(delay_, removed), least);
+  if (change.together > 0) {
+    // Nobody of the block works meanwhile: these waits hide no queue, so none grows without them.
+    double together = std::min(change.together, change.delay);
+    double apart = residence(units, left(delay_, removed - together), least) - together;
+    for (const Unit& unit : units) apart = std::max(apart, unit.demand * least);
+    then += block_share_ * (std::min(apart, then) - then);
+  }
   return now / then * (warps / warps_) * change.multiprocessors;
 }
 

@@ -11,12 +11,13 @@ namespace fathom {
 /// What a change of a kernel's code or launch takes away, in samples of the kernel. Demands are
 /// service times at a unit that warps queue for; delays are waits that nobody else lengthens.
 struct Change {
-  double issue = 0;   ///< issue slots of instructions that are not executed any more
-  double delay = 0;   ///< waits for results, barriers, instructions: anything without a queue
-  double math = 0;    ///< demand on the busiest arithmetic pipe
-  double access = 0;  ///< demand on the load/store unit (L1, shared memory)
-  double memory = 0;  ///< demand on L2 and device memory
-  double warps = 1;   ///< W_new / W: resident warps per scheduler
+  double issue = 0;     ///< issue slots of instructions that are not executed any more
+  double delay = 0;     ///< waits for results, barriers, instructions: anything without a queue
+  double together = 0;  ///< of `delay`, waits that all warps of a block have at the same time
+  double math = 0;      ///< demand on the busiest arithmetic pipe
+  double access = 0;    ///< demand on the load/store unit (L1, shared memory)
+  double memory = 0;    ///< demand on L2 and device memory
+  double warps = 1;     ///< W_new / W: resident warps per scheduler
   double multiprocessors = 1;  ///< busy ones, new / now
 
   Change& operator+=(const Change& other);  ///< adds what is taken away, multiplies the factors
@@ -65,15 +66,17 @@ class WhatIf {
     double demand = 0;     ///< service time for all of a warp's work, in samples
     double wait = 0;       ///< samples that wait for it now
     double busy = 0;       ///< share of the time now
-    double variation = 1;  ///< waits are this times those of a random server
+    double variation = 1;  ///< the odds to find another warp there are this times those of chance
   };
   static Tally tally_of(const KernelView& view);
   static void tally_accesses(const KernelView& view, Tally& tally);
   void fit_memory(const KernelView& view, const Tally& tally);
   void fit(Unit& unit, double busy, double least_variation = 1e-6) const;
+  static double wait_at(const Unit& unit, double warps, double total);
   double residence(const std::array<Unit, 4>& units, double delay, double warps) const;
 
   double total_ = 0, delay_ = 0, warps_ = 1;
+  double block_share_ = 0;  ///< of the others of a scheduler, those of a warp's own block
   Unit issue_, math_, access_, memory_;
   int busiest_pipe_ = 0;
   bool sectors_reused_ = false;

@@ -99,5 +99,50 @@ TEST(WhatIf, SpreadingBlocksGainsWhatTheWarpsDoNotWaitForEachOther) {
   EXPECT_LT(speedup, 4);
 }
 
+TEST(WhatIf, AWarpWaitsAtMostForOneServiceOfEachOther) {
+  // Two warps that nearly always meet when they issue: 1,500 waits for 2,000 instructions.
+  Attribution attribution = kernel(2000, 1500, 8000, 500);
+  WhatIf model(KernelView(attribution, 0));
+  ASSERT_DOUBLE_EQ(model.warps(), 2);
+  Change change;
+  change.delay = 8000;
+  // 2,500 samples are no wait for the issue slot and stay; no more than 2,000 such waits can come.
+  EXPECT_GE(model.speedup(change), 12000.0 / 4500 - 1e-6);
+  EXPECT_LE(model.speedup(change), 12000.0 / 4000 + 1e-6) << "two warps' instructions";
+}
+
+TEST(WhatIf, NoMoreWarpsAreResidentThanFit) {
+  Attribution attribution = kernel(1000, 500, 5000, 2500);  // samples say four
+  attribution.profile.kernels[0].groups[0].occupancy.active_warps = 8;
+  WhatIf model(KernelView(attribution, 0));
+  EXPECT_DOUBLE_EQ(model.warps(), 2);
+  EXPECT_NEAR(model.issue_busy(), 2.0 / 9, 1e-9);
+}
+
+TEST(WhatIf, BlocksThatHaveAMultiprocessorForThemselvesAreAllThatIsResident) {
+  Attribution attribution = kernel(1000, 500, 5000, 2500);
+  attribution.profile.kernels[0].groups[0].shape.grid = {100, 1, 1};  // of 256 threads
+  EXPECT_DOUBLE_EQ(WhatIf(KernelView(attribution, 0)).warps(), 2);
+  attribution.profile.kernels[0].groups[0].shape.grid = {133, 1, 1};
+  EXPECT_DOUBLE_EQ(WhatIf(KernelView(attribution, 0)).warps(), 4);
+}
+
+TEST(WhatIf, WaitsOfAWholeBlockHideNoQueue) {
+  Attribution attribution = kernel(1000, 1000, 5000, 2000);
+  Change change;
+  change.delay = 3000;
+  Change together = change;
+  together.together = 3000;
+  auto speedup = [&](uint32_t threads, const Change& c) {
+    attribution.profile.kernels[0].groups[0].shape.block = {threads, 1, 1};
+    return WhatIf(KernelView(attribution, 0)).speedup(c);
+  };
+  // Four warps of each scheduler are all of one block.
+  EXPECT_NEAR(speedup(512, together), 9000.0 / 6000, 1e-6);
+  EXPECT_LT(speedup(512, change), 9000.0 / 6000 - 0.02);
+  // With blocks of four warps each scheduler has four blocks, which do not wait together.
+  EXPECT_NEAR(speedup(128, together), speedup(128, change), 1e-6);
+}
+
 }  // namespace
 }  // namespace fathom

@@ -79,6 +79,13 @@ bool is_followed(const Instruction& instruction) {
   }
 }
 
+bool is_indexed_constant(const Instruction& instruction) {
+  if (!instruction.is_load() || instruction.space != MemorySpace::constant) return false;
+  for (const Operand& operand : parse_operands(instruction.text))
+    if (operand.kind == Operand::Kind::indexed) return true;
+  return false;
+}
+
 class AccessReader {
  public:
   AccessReader(const AnalyzedFunction& function, const std::array<uint32_t, 3>& block)
@@ -87,10 +94,10 @@ class AccessReader {
     if (threads > 0) lanes_ = uint32_t(std::min<uint64_t>(threads, kLanes));
   }
 
-  std::vector<LaneAccess> run() {
+  std::vector<LaneAccess> run(bool (*is_wanted)(const Instruction&)) {
     std::vector<uint32_t> wanted;
     for (uint32_t i = 0; i < function_.instructions.size(); ++i)
-      if (is_followed(function_.instructions[i])) wanted.push_back(i);
+      if (is_wanted(function_.instructions[i])) wanted.push_back(i);
     interpreter_.follow(wanted);
     for (uint32_t i : wanted) read(i);
     return std::move(result_);
@@ -101,7 +108,8 @@ class AccessReader {
     const Instruction& instruction = function_.instructions[i];
     std::vector<Operand> operands;
     for (Operand& operand : parse_operands(instruction.text))
-      if (operand.kind == Operand::Kind::memory) operands.push_back(std::move(operand));
+      if (operand.kind == Operand::Kind::memory || operand.kind == Operand::Kind::indexed)
+        operands.push_back(std::move(operand));
     if (operands.empty()) return;
     // A copy from global to shared memory names where it goes first.
     bool copies = instruction.op_class == OpClass::asynchronous_copy;
@@ -130,6 +138,10 @@ class AccessReader {
     if (space == MemorySpace::shared) {
       if (access.is_known() && instruction.op_class != OpClass::atomic)
         count_passes(address, lanes, access);
+    } else if (space == MemorySpace::constant) {
+      access.ideal_passes = 1;
+      if (access.is_known())
+        access.passes = double(touched(address, 0, lanes, 1, access.bytes).size());
     } else {
       access.ideal_sectors = std::max(1.0, double(lanes) * access.bytes / kSector);
       if (access.is_known()) {
@@ -150,7 +162,12 @@ class AccessReader {
 
 std::vector<LaneAccess> lane_accesses(const AnalyzedFunction& function,
                                       const std::array<uint32_t, 3>& block) {
-  return AccessReader(function, block).run();
+  return AccessReader(function, block).run(is_followed);
+}
+
+std::vector<LaneAccess> indexed_constants(const AnalyzedFunction& function,
+                                          const std::array<uint32_t, 3>& block) {
+  return AccessReader(function, block).run(is_indexed_constant);
 }
 
 }  // namespace fathom

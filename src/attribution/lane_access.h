@@ -17,7 +17,7 @@ enum class LanePattern : uint8_t {
   unknown
 };
 
-/// One access to global, generic or shared memory; instructions that copy have two.
+/// One access to global, generic, shared or constant memory; instructions that copy have two.
 struct LaneAccess {
   uint32_t instruction = 0;
   MemorySpace space = MemorySpace::global;
@@ -32,7 +32,8 @@ struct LaneAccess {
   double ideal_sectors = 0;
   /// Shared memory: passes over its 32 banks of 4 bytes, and those that as many bytes need at
   /// least. 64-bit accesses go by half warps, 128-bit ones by quarters. Nothing where the pattern
-  /// does not tell, and for atomics.
+  /// does not tell, and for atomics. Constant memory: different addresses, which are served one by
+  /// one.
   std::optional<double> passes;
   double ideal_passes = 0;
 
@@ -48,5 +49,9 @@ struct LaneAccess {
 /// Programming Guide, "Compute Capability 5.x" (shared memory) and "Device Memory Accesses".
 std::vector<LaneAccess> lane_accesses(const AnalyzedFunction& function,
                                       const std::array<uint32_t, 3>& block);
+
+/// The same for loads from constant memory at an index in a register.
+std::vector<LaneAccess> indexed_constants(const AnalyzedFunction& function,
+                                          const std::array<uint32_t, 3>& block);
 
 }  // namespace fathom

@@ -42,6 +42,13 @@ TEST(Operands, AreReadFromText) {
   EXPECT_EQ(operands[1].kind, Operand::Kind::constant);
   EXPECT_EQ(operands[1].value, 0);
 
+  operands = parse_operands("LDC R8, c[0x3][R8+0x40]");
+  EXPECT_EQ(operands[1].kind, Operand::Kind::indexed);
+  EXPECT_EQ(operands[1].bank, 3u);
+  ASSERT_EQ(operands[1].parts.size(), 2u);
+  EXPECT_EQ(operands[1].parts[0].number, 8);
+  EXPECT_EQ(operands[1].parts[1].value, 64);
+
   operands = parse_operands("LDS R4, [R17.X4+UR5+0x20]");
   ASSERT_EQ(operands[1].parts.size(), 3u);
   EXPECT_EQ(operands[1].parts[0].scale, 4u);
@@ -55,6 +62,36 @@ const std::string kGlobalIndex = R"(
     IMAD R0, R0, c[0x0][0x0], R3
     LDC.64 R2, c[0x0][0x210]
 )";
+
+/// A float of a table in constant memory, by an index that `lines` leave in R5.
+LaneAccess table_access(const std::string& lines) {
+  auto all = indexed_constants(
+      sass_function(lines + "\nSHF.L.U32 R6, R5, 0x2, RZ\nLDC R7, c[0x3][R6]\nEXIT"), kRow);
+  EXPECT_EQ(all.size(), 1u);
+  return all.empty() ? LaneAccess{} : all.front();
+}
+
+TEST(LaneAccess, ConstantMemoryServesEachAddressInTurn) {
+  LaneAccess by_thread = table_access("S2R R5, SR_TID.X");
+  EXPECT_EQ(by_thread.space, MemorySpace::constant);
+  EXPECT_EQ(by_thread.pattern, LanePattern::strided);
+  EXPECT_DOUBLE_EQ(by_thread.passes.value_or(0), 32);
+  LaneAccess by_quads = table_access("S2R R4, SR_TID.X\nSHF.R.U32.HI R5, RZ, 0x2, R4");
+  EXPECT_DOUBLE_EQ(by_quads.passes.value_or(0), 8);
+  LaneAccess by_block = table_access("S2R R5, SR_CTAID.X");
+  EXPECT_EQ(by_block.pattern, LanePattern::uniform);
+  EXPECT_DOUBLE_EQ(by_block.passes.value_or(0), 1);
+  LaneAccess by_common_data = table_access(kGlobalIndex + "LDG.E R5, desc[UR4][R2.64]");
+  EXPECT_EQ(by_common_data.pattern, LanePattern::uniform);
+  LaneAccess by_data =
+      table_access(kGlobalIndex + "IMAD.WIDE R2, R0, 0x4, R2\nLDG.E R5, desc[UR4][R2.64]");
+  EXPECT_FALSE(by_data.is_known());
+  EXPECT_FALSE(by_data.passes);
+}
+
+TEST(LaneAccess, OnlyIndexesInRegistersCountAsIndexed) {
+  EXPECT_TRUE(indexed_constants(sass_function(kGlobalIndex + "EXIT"), kRow).empty());
+}
 
 TEST(LaneAccess, AdjacentFloatsTouchFourSectors) {
   LaneAccess a = access(kGlobalIndex + R"(

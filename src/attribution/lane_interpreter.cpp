@@ -267,13 +267,13 @@ LaneValue LaneInterpreter::of_load(uint32_t instruction, const Node& node, uint3
   if (function_.instructions[instruction].space == MemorySpace::local) return computed_value();
   for (const Operand& operand : node.operands) {
     if (operand.kind == Operand::Kind::constant) return value_of(node, operand, word);
-    if (operand.kind == Operand::Kind::memory) {
+    if (operand.kind == Operand::Kind::memory || operand.kind == Operand::Kind::indexed) {
       LaneValue at = address(instruction, operand);
       bool atomic = function_.instructions[instruction].op_class == OpClass::atomic;
       return at.is_uniform() && !atomic ? uniform_value() : data_value();
     }
   }
-  return data_value();  // c[0x0][R4] and the like
+  return data_value();
 }
 
 /// HFMA2 d, -RZ, RZ, upper, lower: how the compiler keeps the integer pipe free for other work.

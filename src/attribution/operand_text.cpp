@@ -70,6 +70,19 @@ Operand read_memory(std::string_view inside) {
   return memory;
 }
 
+/// c[0x3][R8+0x10]: what is no number behind the bank.
+bool read_indexed_constant(std::string_view text, Operand& operand) {
+  if (!starts_with(text, "c[") || text.back() != ']') return false;
+  size_t middle = text.find("][");
+  int64_t bank = 0;
+  if (middle == std::string_view::npos || !read_number(text.substr(2, middle - 2), bank))
+    return false;
+  operand.parts = read_memory(text.substr(middle + 2, text.size() - middle - 3)).parts;
+  operand.bank = uint32_t(bank);
+  operand.kind = Operand::Kind::indexed;
+  return true;
+}
+
 void read_suffixes(std::string_view suffixes, Operand& operand) {
   for (std::string_view suffix : split(suffixes, '.')) {
     int64_t scale = 0;
@@ -103,6 +116,7 @@ Operand read_operand(std::string_view text) {
   operand.text = text;
   if (starts_with(text, "SR_") || text == "SRZ") operand.kind = Operand::Kind::special;
   if (operand.kind == Operand::Kind::special || read_constant(text, operand)) return operand;
+  if (read_indexed_constant(text, operand)) return operand;
   size_t dot = text.find('.');
   std::string_view name = text.substr(0, dot);
   if (!read_register(name, operand)) return operand;

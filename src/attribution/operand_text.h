@@ -16,6 +16,7 @@ struct Operand {
     immediate,  ///< 0x18, -0x1
     decimal,    ///< 1.5, +INF: a floating-point constant
     constant,   ///< c[0x0][0x210]
+    indexed,    ///< c[0x3][R8+0x10]: `parts` add up to the offset
     special,    ///< SR_TID.X
     memory,     ///< [R2.64+UR4+0x10]: `parts` add up to the address
     other

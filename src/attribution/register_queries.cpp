@@ -55,6 +55,20 @@ std::set<uint32_t> loads_for_shared_memory(const AnalyzedFunction& function) {
   return stored;
 }
 
+std::set<uint32_t> shared_stores_of(const AnalyzedFunction& function,
+                                    const std::set<uint32_t>& loads) {
+  const auto& code = function.instructions;
+  std::set<uint32_t> stores;
+  Slicer slicer(code, function.graph);
+  for (uint32_t i = 0; i < code.size(); ++i) {
+    if (!is_shared_store(code[i])) continue;
+    const std::set<Register> values = stored_registers(code[i]);
+    for (const Dependency& dependency : slicer.dependencies_of(i))
+      if (values.count(dependency.through) && loads.count(dependency.def)) stores.insert(i);
+  }
+  return stores;
+}
+
 std::vector<uint32_t> live_registers(const AnalyzedFunction& function, uint32_t instruction) {
   RegisterSet live = Liveness(function.instructions, function.graph).before(instruction);
   std::vector<uint32_t> registers;

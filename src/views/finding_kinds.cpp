@@ -33,6 +33,9 @@ constexpr FindingKind kKinds[] = {
     {"atomic-contention", "Fewer atomic operations",
      "Many threads change the same addresses, one after the other. Combine within a warp or block "
      "first, or keep several copies and add them up at the end."},
+    {"constant-indexing", "Tables out of constant memory",
+     "Threads of a warp read different elements of constant memory, which serves one address at a "
+     "time. Keep the table in shared memory, or read it from global memory."},
     {"asynchronous-copy", "Copy tiles asynchronously",
      "Data go from global to shared memory through registers, and threads wait for them. Let "
      "asynchronous or bulk copies bring the next tile while this one is worked on."},
