@@ -5,56 +5,23 @@
 
 #include "advice/access_costs.h"
 #include "advice/estimators.h"
+#include "attribution/latency_class.h"
 
 namespace fathom {
 namespace {
 
-/// Cycles for which an instruction of a warp keeps its pipe from the other warps of the scheduler.
-/// Source: CUDA C++ Programming Guide, throughput of native arithmetic instructions, compute
-/// capability 9.0 (lanes per multiprocessor and cycle: 128, 64, 16), over four schedulers.
-double pipe_cycles(const MachineModel& machine, const Instruction& instruction) {
-  switch (instruction.op_class) {
-    case OpClass::fp32:
-      return 1;
-    case OpClass::fp16:
-    case OpClass::integer:
-    case OpClass::integer_multiply:
-      return 2;
-    case OpClass::fp64: {
-      bool few_units = machine.arch == "sm_86" || machine.arch == "sm_87" ||
-                       machine.arch == "sm_89" || machine.arch == "sm_75" ||
-                       machine.latency_of("fp64").max >= 64;
-      return few_units ? 64 : 2;
-    }
-    case OpClass::special:
-    case OpClass::integer_wide:
-      return 8;
-    case OpClass::conversion:
-      return instruction.opcode.find("64") != std::string::npos ? 8 : 2;
-    case OpClass::tensor:
-      return 8;
-    default:
-      return 0;
-  }
-}
-
-/// Arithmetic pipes that work side by side.
-enum Pipe { kFloat, kInteger, kDouble, kSlow, kTensor, kPipes };
-Pipe pipe_of(OpClass op_class) {
-  switch (op_class) {
-    case OpClass::integer:
-      return kInteger;
-    case OpClass::fp64:
-      return kDouble;
-    case OpClass::special:
-    case OpClass::integer_wide:
-    case OpClass::conversion:
-      return kSlow;
-    case OpClass::tensor:
-      return kTensor;
-    default:
-      return kFloat;
-  }
+/// Cycles for which an instruction of a warp keeps each arithmetic unit of its scheduler from the
+/// other warps. The multiply-add unit has two halves: what only one of them can do keeps half of
+/// it.
+std::array<double, kPipes> math_cycles(const MachineModel& machine,
+                                       const Instruction& instruction) {
+  std::array<double, kPipes> cycles{};
+  const PipeUse use = pipe_use(machine, instruction);
+  if (use.pipe == Pipe::none || use.pipe == Pipe::branch || use.pipe == Pipe::memory) return cycles;
+  cycles[size_t(use.pipe)] = use.cycles;
+  if (use.pipe == Pipe::fma || use.pipe == Pipe::fma_heavy)
+    cycles[size_t(Pipe::fma)] = use.cycles / 2;
+  return cycles;
 }
 
 /// The load/store unit moves 128 bytes in a cycle for all four schedulers.
@@ -130,11 +97,11 @@ double busy_from_wait(double wait_share, double warps) {
 }  // namespace
 
 struct WhatIf::Tally {
-  double not_selected = 0, math_wait = 0, access_wait = 0;
+  double not_selected = 0, access_wait = 0;
   double queue_wait = 0;  ///< samples of loads beyond what idle memory takes
-  std::array<double, kPipes> pipes{};
-  double access = 0;                   ///< cycles of the load/store unit
-  double bytes = 0, needed_bytes = 0;  ///< to and from device memory; if coalesced
+  std::array<double, kPipes> pipes{}, pipe_waits{};  ///< cycles; samples that wait for it
+  double access = 0;                                 ///< cycles of the load/store unit
+  double bytes = 0, needed_bytes = 0;                ///< to and from device memory; if coalesced
 };
 
 void WhatIf::tally_accesses(const KernelView& view, Tally& t) {
@@ -178,6 +145,7 @@ void WhatIf::tally_accesses(const KernelView& view, Tally& t) {
 
 WhatIf::Tally WhatIf::tally_of(const KernelView& view) {
   Tally t;
+  const MachineModel& machine = view.device_machine();
   for (const FunctionPart& part : view.parts())
     for (uint32_t i = 0; i < part.function->instructions.size(); ++i) {
       const Instruction& instruction = part.function->instructions[i];
@@ -185,11 +153,14 @@ WhatIf::Tally WhatIf::tally_of(const KernelView& view) {
       auto of = [&](StallReason r) { return part.fraction * double(samples.all[size_t(r)]); };
       double issued = part.fraction * double(samples.issued());
       t.not_selected += of(StallReason::not_selected) + of(StallReason::dispatch_stall);
-      t.math_wait += of(StallReason::math_pipe_throttle);
+      const Pipe pipe = pipe_use(machine, instruction).pipe;
+      double& math_wait = t.pipe_waits[size_t(pipe)];
+      math_wait += of(StallReason::math_pipe_throttle);
       // Slow arithmetic goes through the same queue as shared memory.
-      bool slow = pipe_of(instruction.op_class) == kSlow;
-      for (StallReason reason : kAccessReasons) (slow ? t.math_wait : t.access_wait) += of(reason);
-      t.pipes[pipe_of(instruction.op_class)] += issued * pipe_cycles(view.machine(), instruction);
+      for (StallReason reason : kAccessReasons)
+        (pipe == Pipe::special ? math_wait : t.access_wait) += of(reason);
+      const std::array<double, kPipes> cycles = math_cycles(machine, instruction);
+      for (size_t unit = 0; unit < kPipes; ++unit) t.pipes[unit] += issued * cycles[unit];
       if (instruction.space == MemorySpace::local && instruction.is_memory())
         t.access += issued * kSchedulersSharing * std::max(1.0, instruction.access_bytes / 4.0);
     }
@@ -201,7 +172,7 @@ Change& Change::operator+=(const Change& other) {
   issue += other.issue;
   delay += other.delay;
   together += other.together;
-  math += other.math;
+  for (size_t pipe = 0; pipe < kPipes; ++pipe) math[pipe] += other.math[pipe];
   access += other.access;
   memory += other.memory;
   warps *= other.warps;
@@ -211,9 +182,10 @@ Change& Change::operator+=(const Change& other) {
 
 Change Change::scaled(double share) const {
   Change result = *this;
-  for (double* part : {&result.issue, &result.delay, &result.together, &result.math, &result.access,
-                       &result.memory})
+  for (double* part :
+       {&result.issue, &result.delay, &result.together, &result.access, &result.memory})
     *part *= share;
+  for (double& part : result.math) part *= share;
   return result;
 }
 
@@ -227,14 +199,27 @@ WhatIf::WhatIf(const KernelView& view) {
   delay_ = total_;  // fit() takes out the waits that the model explains
   issue_.wait = t.not_selected;
   fit(issue_, std::min(1.0, warps_ * view.issued() / total_));
-  math_.wait = t.math_wait;
-  busiest_pipe_ = int(std::max_element(t.pipes.begin(), t.pipes.end()) - t.pipes.begin());
-  fit(math_, warps_ * t.pipes[size_t(busiest_pipe_)] / total_);
+  fit_math(t);
   fit_memory(view, t);
-  for (const Unit* unit : {&issue_, &math_, &access_, &memory_})
-    if (unit->variation > 0) delay_ -= unit->wait;
+  for (const Unit& unit : units())
+    if (unit.variation > 0) delay_ -= unit.wait;
   if (t.access > 0) access_scale_ = access_.demand / t.access;
   if (t.needed_bytes > 0) memory_scale_ = memory_.demand / t.needed_bytes;
+}
+
+WhatIf::Units WhatIf::units() const {
+  Units all{issue_, access_, memory_};
+  std::copy(math_.begin(), math_.end(), all.begin() + 3);
+  return all;
+}
+
+void WhatIf::fit_math(const Tally& t) {
+  for (size_t pipe = 0; pipe < kPipes; ++pipe) {
+    if (t.pipes[pipe] <= 0) continue;
+    math_[pipe].wait = t.pipe_waits[pipe];
+    fit(math_[pipe], warps_ * t.pipes[pipe] / total_);
+    math_scale_[pipe] = math_[pipe].demand / t.pipes[pipe];
+  }
 }
 
 /// The load/store unit and the memory behind it. Waiting beyond what idle memory takes belongs to
@@ -292,7 +277,7 @@ double WhatIf::wait_at(const Unit& unit, double warps, double total) {
 
 /// Samples of a warp's work with these demands: the root of total = delay + sum of waits, where no
 /// unit serves all warps in less time than their demands.
-double WhatIf::residence(const std::array<Unit, 4>& units, double delay, double warps) const {
+double WhatIf::residence(const Units& units, double delay, double warps) const {
   double low = delay, high = delay;
   for (const Unit& unit : units) {
     low = std::max(low, unit.demand * warps);
@@ -314,22 +299,23 @@ double WhatIf::residence(const std::array<Unit, 4>& units, double delay, double 
 double WhatIf::speedup(const Change& change) const {
   if (total_ <= 0) return 1;
   auto left = [](double now, double gone) { return std::max(0.02 * now, now - gone); };
-  std::array<Unit, 4> units = {issue_, math_, access_, memory_};
-  double now = residence(units, delay_, warps_);
-  units[0].demand = left(issue_.demand, change.issue);
-  units[1].demand = left(math_.demand, change.math);
-  units[2].demand = left(access_.demand, change.access);
-  units[3].demand = left(memory_.demand, change.memory) * change.multiprocessors;
+  Units changed = units();
+  double now = residence(changed, delay_, warps_);
+  changed[0].demand = left(issue_.demand, change.issue);
+  changed[1].demand = left(access_.demand, change.access);
+  changed[2].demand = left(memory_.demand, change.memory) * change.multiprocessors;
+  for (size_t pipe = 0; pipe < kPipes; ++pipe)
+    changed[3 + pipe].demand = left(math_[pipe].demand, change.math[pipe]);
   double warps = std::max(warps_ * change.warps, 1e-3);
   // With less than one warp a scheduler is idle in between, which `warps` in the quotient counts.
   double least = std::max(1.0, warps);
   double removed = change.delay + change.issue;
-  double then = residence(units, left(delay_, removed), least);
+  double then = residence(changed, left(delay_, removed), least);
   if (change.together > 0) {
     // Nobody of the block works meanwhile: these waits hide no queue, so none grows without them.
     double together = std::min(change.together, change.delay);
-    double apart = residence(units, left(delay_, removed - together), least) - together;
-    for (const Unit& unit : units) apart = std::max(apart, unit.demand * least);
+    double apart = residence(changed, left(delay_, removed - together), least) - together;
+    for (const Unit& unit : changed) apart = std::max(apart, unit.demand * least);
     then += block_share_ * (std::min(apart, then) - then);
   }
   return now / then * (warps / warps_) * change.multiprocessors;
@@ -339,7 +325,7 @@ Change WhatIf::less_work(double share) const {
   Change change;
   change.issue = issue_.demand * share;
   change.delay = std::max(0.0, delay_ * share - change.issue);
-  change.math = math_.demand * share;
+  for (size_t pipe = 0; pipe < kPipes; ++pipe) change.math[pipe] = math_[pipe].demand * share;
   change.access = access_.demand * share;
   return change;
 }
@@ -352,8 +338,9 @@ Change WhatIf::without(const KernelView& view, const FunctionPart& part,
   Change change;
   change.issue = of(StallReason::selected);
   change.delay = of(StallReason::wait) + of(StallReason::short_scoreboard);
-  if (pipe_of(code.op_class) == busiest_pipe_)
-    change.math = change.issue * pipe_cycles(view.machine(), code);
+  const std::array<double, kPipes> cycles = math_cycles(view.device_machine(), code);
+  for (size_t pipe = 0; pipe < kPipes; ++pipe)
+    change.math[pipe] = change.issue * cycles[pipe] * math_scale_[pipe];
   if (code.is_memory() && code.space != MemorySpace::constant)
     change.access = change.issue * kSchedulersSharing * access_scale_;
   bool to_device = code.is_memory() && code.space != MemorySpace::shared &&

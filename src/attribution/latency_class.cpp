@@ -1,5 +1,7 @@
 #include "attribution/latency_class.h"
 
+#include "binary/throughput_class.h"
+
 namespace fathom {
 namespace {
 
@@ -33,6 +35,10 @@ std::string_view latency_class(const Instruction& instruction) {
     default:
       return class_name(instruction.op_class);
   }
+}
+
+PipeUse pipe_use(const MachineModel& machine, const Instruction& instruction) {
+  return pipe_use(machine, sass_class(instruction.opcode, instruction.op_class, instruction.space));
 }
 
 bool is_l1_access(const Instruction& instruction) {

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "binary/instruction.h"
-#include "machine/machine.h"
+#include "machine/pipes.h"
 
 namespace fathom {
 
@@ -13,6 +13,9 @@ std::string_view latency_class(const Instruction& instruction);
 inline LatencyRange latency_of(const MachineModel& machine, const Instruction& instruction) {
   return machine.latency_of(latency_class(instruction));
 }
+
+/// The unit of a machine that serves it, and for how long.
+PipeUse pipe_use(const MachineModel& machine, const Instruction& instruction);
 
 /// Its result or operands are guarded by a scoreboard (a write or read barrier), so its latency
 /// varies.

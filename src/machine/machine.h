@@ -107,6 +107,9 @@ struct MachineModel {
   /// By instruction class: "integer", "integer_multiply", "fp64", "special", "load_global",
   /// "load_shared", "load_local", "load_constant", "texture", "barrier", "predicate", "default"...
   std::map<std::string, LatencyRange> latency;
+  /// By class as in PredictionFigures::classes, which goes before it: threads per multiprocessor
+  /// and cycle, at most. Architectures have it.
+  std::map<std::string, double> lanes;
   std::optional<PredictionFigures> prediction;  ///< devices that times can be predicted for
 
   LatencyRange latency_of(

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "machine/machine_data.h"
+#include "machine/pipes.h"
 
 namespace fathom {
 namespace {
@@ -135,6 +136,28 @@ TEST(Machine, FiguresForPredictionAreInOrder) {
     EXPECT_GE(figures.classes.at("fp32").lanes, figures.classes.at("fp64").lanes) << name;
     EXPECT_GT(figures.classes.at("fp64").lanes, figures.classes.at("special").lanes) << name;
   }
+}
+
+TEST(Pipes, EveryMachineTellsHowLongAUnitIsKept) {
+  for (const MachineData& data : machine_data()) {
+    const auto model = parse_machine(data.json, std::string(data.file));
+    ASSERT_TRUE(model.ok());
+    EXPECT_NE(model->lanes.empty(), !model->prediction) << data.file << " has one of both";
+    EXPECT_NEAR(lanes_of(*model, "special"), 16, 1) << data.file;
+    EXPECT_GE(lanes_of(*model, "fp32"), lanes_of(*model, "fp64")) << data.file;
+    EXPECT_EQ(pipe_use(*model, "integer_add").pipe, Pipe::alu) << data.file;
+    EXPECT_NEAR(pipe_use(*model, "special").cycles, 8, 0.5) << data.file;
+  }
+}
+
+TEST(Pipes, OfTheMultiplyAddUnitOneHalfIsKept) {
+  const MachineModel& hopper = *machine_for(90).model;
+  EXPECT_EQ(pipe_use(hopper, "fp32").pipe, Pipe::fma);
+  EXPECT_DOUBLE_EQ(pipe_use(hopper, "fp32").cycles, 2);
+  EXPECT_EQ(pipe_use(hopper, "integer_multiply").pipe, Pipe::fma_heavy);
+  EXPECT_DOUBLE_EQ(pipe_use(hopper, "fp64").cycles, 2);
+  EXPECT_DOUBLE_EQ(pipe_use(*machine_for(89).model, "fp64").cycles, 64);
+  EXPECT_EQ(pipe_use(*machine_for(70).model, "fp32").pipe, Pipe::fma_heavy) << "there is one half";
 }
 
 // Errors: each case breaks one field of a good file.

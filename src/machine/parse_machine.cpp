@@ -115,6 +115,16 @@ std::map<std::string, LatencyRange> read_latency(const Json& object, std::string
   return latency;
 }
 
+std::map<std::string, double> read_lanes(const Json& object, std::string& problem) {
+  Fields fields(object, "lanes.", problem);
+  std::map<std::string, double> lanes;
+  for (const auto& [name, value] : object.items()) lanes[name] = fields.figure(name.c_str(), true);
+  if (!lanes.count("default") && problem.empty()) {
+    problem = "the field \"lanes.default\" is missing";
+  }
+  return lanes;
+}
+
 std::map<std::string, ClassFigures> read_classes(const Json& object, std::string& problem) {
   std::map<std::string, ClassFigures> classes;
   Fields fields(object, "prediction.classes.", problem);
@@ -224,6 +234,9 @@ Result<MachineModel> parse_machine(std::string_view json, const std::string& fil
     }
     if (const Json* object = fields.object("latency")) {
       model.latency = read_latency(*object, problem);
+    }
+    if (root.contains("lanes")) {
+      if (const Json* object = fields.object("lanes")) model.lanes = read_lanes(*object, problem);
     }
     if (root.contains("prediction")) {
       if (const Json* object = fields.object("prediction")) {

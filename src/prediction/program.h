@@ -10,7 +10,7 @@
 
 #include "binary/instruction.h"
 #include "flow/control_flow.h"
-#include "machine/machine.h"
+#include "machine/pipes.h"
 #include "model/finding.h"
 
 namespace fathom {
@@ -112,22 +112,6 @@ enum class Special : uint8_t {
   lane_mask_ge,
   zero
 };
-
-/// Units of a quarter of a multiprocessor, and `memory`, which the whole one has once.
-enum class Pipe : uint8_t {
-  none,
-  alu,
-  fma_heavy,
-  fma,
-  fp64,
-  special,
-  tensor,
-  uniform,
-  branch,
-  memory
-};
-inline constexpr size_t kPipes = 10;
-const char* name_of(Pipe pipe);
 
 /// What a step costs and waits for.
 struct StepTiming {

@@ -171,7 +171,7 @@ class Maker {
   }
 
   void add_step(const PtxFrame& frame, Step step, const PtxInstruction& from, const PtxCost& cost) {
-    step.timing = timing_of(*machine_.prediction, cost.machine_class, machine_.schedulers);
+    step.timing = timing_of(machine_, cost.machine_class);
     step.timing.issues = static_cast<float>(cost.issues);
     step.timing.stall = 0;
     step.timing.pipe_cycles *= static_cast<float>(cost.issues);

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "binary/decoder.h"
+#include "binary/throughput_class.h"
 #include "prediction/timing.h"
 
 namespace fathom {
@@ -155,9 +156,8 @@ class Maker {
   }
 
   void add_timing(const Instruction& instruction, Step& step) const {
-    step.timing = timing_of(*machine_.prediction,
-                            sass_class(instruction.opcode, instruction.op_class, instruction.space),
-                            machine_.schedulers);
+    step.timing = timing_of(
+        machine_, sass_class(instruction.opcode, instruction.op_class, instruction.space));
     step.timing.stall = instruction.control.stall;
     step.timing.write_barrier = instruction.control.write_barrier;
     step.timing.read_barrier = instruction.control.read_barrier;
