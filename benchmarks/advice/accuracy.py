@@ -121,7 +121,7 @@ def page(results, s, facts):
         "",
         "Constants of the estimators were chosen with these pairs in view, so the table shows how well one model fits them all, "
         "not how well it does on programs that it has never seen. The mechanisms were chosen in view of them as well. By a fifth "
-        "more or less of each quantity below, when this was written (then 5.0%), the geometric mean became: the odds to meet "
+        "more or less of each quantity below, tried on a close variant of the model (5.0%, a queue for each arithmetic unit), the geometric mean became: the odds to meet "
         "another warp at a unit, which are fitted to each kernel, 6.9% and 5.1%; the rates of arithmetic units 4.9% to 5.5%; the "
         "limit of resident warps 5.0% to 5.2%; what recording adds to launches 5.7% either way; the waits that an asynchronous "
         "copy hides 4.3% to 5.2%; what spills keep back, and the waits that a block's warps share, 5.0% to 5.1%; 21 to 23 pairs "

@@ -36,12 +36,6 @@ const DeviceFacts* KernelView::device() const {
   return kernel_.device == kNoId ? nullptr : &attribution_.profile.devices[kernel_.device];
 }
 
-const MachineModel& KernelView::device_machine() const {
-  const DeviceFacts* facts = device();
-  if (!facts) return machine();
-  return *machine_for(facts->name, facts->compute_major * 10 + facts->compute_minor).model;
-}
-
 // On the host nvcc makes a function of the kernel's own name, and files named after the source.
 bool is_launch_glue(const Context& context, const std::string& kernel) {
   const std::string& file = context.at.file;

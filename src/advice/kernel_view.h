@@ -28,8 +28,6 @@ class KernelView {
   const Profile& profile() const { return attribution_.profile; }
   const DeviceFacts* device() const;
   const MachineModel& machine() const { return *parts_.front().function->machine; }
-  /// The device's own figures where there are any, else its architecture's.
-  const MachineModel& device_machine() const;
   const std::vector<FunctionPart>& parts() const { return parts_; }
 
   double total() const { return total_; }    ///< T

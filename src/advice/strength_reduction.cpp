@@ -179,7 +179,7 @@ class StrengthReduction : public Optimizer {
     if (shape == Shape::accidental_double)
       for (uint32_t i : change.cheaper) {
         Change own = model.without(view, part, i);
-        for (size_t pipe = 0; pipe < kPipes; ++pipe) match.change.math[pipe] += own.math[pipe] / 2;
+        match.change.math += own.math / 2;
         match.change.issue += own.issue * kFusedInFloat;
         match.removed += own.issue * kFusedInFloat;
       }

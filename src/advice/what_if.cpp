@@ -97,11 +97,11 @@ double busy_from_wait(double wait_share, double warps) {
 }  // namespace
 
 struct WhatIf::Tally {
-  double not_selected = 0, access_wait = 0;
+  double not_selected = 0, math_wait = 0, access_wait = 0;
   double queue_wait = 0;  ///< samples of loads beyond what idle memory takes
-  std::array<double, kPipes> pipes{}, pipe_waits{};  ///< cycles; samples that wait for it
-  double access = 0;                                 ///< cycles of the load/store unit
-  double bytes = 0, needed_bytes = 0;                ///< to and from device memory; if coalesced
+  std::array<double, kPipes> pipes{};
+  double access = 0;                   ///< cycles of the load/store unit
+  double bytes = 0, needed_bytes = 0;  ///< to and from device memory; if coalesced
 };
 
 void WhatIf::tally_accesses(const KernelView& view, Tally& t) {
@@ -145,7 +145,6 @@ void WhatIf::tally_accesses(const KernelView& view, Tally& t) {
 
 WhatIf::Tally WhatIf::tally_of(const KernelView& view) {
   Tally t;
-  const MachineModel& machine = view.device_machine();
   for (const FunctionPart& part : view.parts())
     for (uint32_t i = 0; i < part.function->instructions.size(); ++i) {
       const Instruction& instruction = part.function->instructions[i];
@@ -153,14 +152,12 @@ WhatIf::Tally WhatIf::tally_of(const KernelView& view) {
       auto of = [&](StallReason r) { return part.fraction * double(samples.all[size_t(r)]); };
       double issued = part.fraction * double(samples.issued());
       t.not_selected += of(StallReason::not_selected) + of(StallReason::dispatch_stall);
-      const Pipe pipe = pipe_use(machine, instruction).pipe;
-      double& math_wait = t.pipe_waits[size_t(pipe)];
-      math_wait += of(StallReason::math_pipe_throttle);
+      t.math_wait += of(StallReason::math_pipe_throttle);
       // Slow arithmetic goes through the same queue as shared memory.
-      for (StallReason reason : kAccessReasons)
-        (pipe == Pipe::special ? math_wait : t.access_wait) += of(reason);
-      const std::array<double, kPipes> cycles = math_cycles(machine, instruction);
-      for (size_t unit = 0; unit < kPipes; ++unit) t.pipes[unit] += issued * cycles[unit];
+      bool slow = pipe_use(view.machine(), instruction).pipe == Pipe::special;
+      for (StallReason reason : kAccessReasons) (slow ? t.math_wait : t.access_wait) += of(reason);
+      const std::array<double, kPipes> cycles = math_cycles(view.machine(), instruction);
+      for (size_t pipe = 0; pipe < kPipes; ++pipe) t.pipes[pipe] += issued * cycles[pipe];
       if (instruction.space == MemorySpace::local && instruction.is_memory())
         t.access += issued * kSchedulersSharing * std::max(1.0, instruction.access_bytes / 4.0);
     }
@@ -172,7 +169,7 @@ Change& Change::operator+=(const Change& other) {
   issue += other.issue;
   delay += other.delay;
   together += other.together;
-  for (size_t pipe = 0; pipe < kPipes; ++pipe) math[pipe] += other.math[pipe];
+  math += other.math;
   access += other.access;
   memory += other.memory;
   warps *= other.warps;
@@ -182,10 +179,9 @@ Change& Change::operator+=(const Change& other) {
 
 Change Change::scaled(double share) const {
   Change result = *this;
-  for (double* part :
-       {&result.issue, &result.delay, &result.together, &result.access, &result.memory})
+  for (double* part : {&result.issue, &result.delay, &result.together, &result.math, &result.access,
+                       &result.memory})
     *part *= share;
-  for (double& part : result.math) part *= share;
   return result;
 }
 
@@ -199,27 +195,14 @@ WhatIf::WhatIf(const KernelView& view) {
   delay_ = total_;  // fit() takes out the waits that the model explains
   issue_.wait = t.not_selected;
   fit(issue_, std::min(1.0, warps_ * view.issued() / total_));
-  fit_math(t);
+  math_.wait = t.math_wait;
+  busiest_pipe_ = size_t(std::max_element(t.pipes.begin(), t.pipes.end()) - t.pipes.begin());
+  fit(math_, warps_ * t.pipes[busiest_pipe_] / total_);
   fit_memory(view, t);
-  for (const Unit& unit : units())
-    if (unit.variation > 0) delay_ -= unit.wait;
+  for (const Unit* unit : {&issue_, &math_, &access_, &memory_})
+    if (unit->variation > 0) delay_ -= unit->wait;
   if (t.access > 0) access_scale_ = access_.demand / t.access;
   if (t.needed_bytes > 0) memory_scale_ = memory_.demand / t.needed_bytes;
-}
-
-WhatIf::Units WhatIf::units() const {
-  Units all{issue_, access_, memory_};
-  std::copy(math_.begin(), math_.end(), all.begin() + 3);
-  return all;
-}
-
-void WhatIf::fit_math(const Tally& t) {
-  for (size_t pipe = 0; pipe < kPipes; ++pipe) {
-    if (t.pipes[pipe] <= 0) continue;
-    math_[pipe].wait = t.pipe_waits[pipe];
-    fit(math_[pipe], warps_ * t.pipes[pipe] / total_);
-    math_scale_[pipe] = math_[pipe].demand / t.pipes[pipe];
-  }
 }
 
 /// The load/store unit and the memory behind it. Waiting beyond what idle memory takes belongs to
@@ -277,7 +260,7 @@ double WhatIf::wait_at(const Unit& unit, double warps, double total) {
 
 /// Samples of a warp's work with these demands: the root of total = delay + sum of waits, where no
 /// unit serves all warps in less time than their demands.
-double WhatIf::residence(const Units& units, double delay, double warps) const {
+double WhatIf::residence(const std::array<Unit, 4>& units, double delay, double warps) const {
   double low = delay, high = delay;
   for (const Unit& unit : units) {
     low = std::max(low, unit.demand * warps);
@@ -299,23 +282,22 @@ double WhatIf::residence(const Units& units, double delay, double warps) const {
 double WhatIf::speedup(const Change& change) const {
   if (total_ <= 0) return 1;
   auto left = [](double now, double gone) { return std::max(0.02 * now, now - gone); };
-  Units changed = units();
-  double now = residence(changed, delay_, warps_);
-  changed[0].demand = left(issue_.demand, change.issue);
-  changed[1].demand = left(access_.demand, change.access);
-  changed[2].demand = left(memory_.demand, change.memory) * change.multiprocessors;
-  for (size_t pipe = 0; pipe < kPipes; ++pipe)
-    changed[3 + pipe].demand = left(math_[pipe].demand, change.math[pipe]);
+  std::array<Unit, 4> units = {issue_, math_, access_, memory_};
+  double now = residence(units, delay_, warps_);
+  units[0].demand = left(issue_.demand, change.issue);
+  units[1].demand = left(math_.demand, change.math);
+  units[2].demand = left(access_.demand, change.access);
+  units[3].demand = left(memory_.demand, change.memory) * change.multiprocessors;
   double warps = std::max(warps_ * change.warps, 1e-3);
   // With less than one warp a scheduler is idle in between, which `warps` in the quotient counts.
   double least = std::max(1.0, warps);
   double removed = change.delay + change.issue;
-  double then = residence(changed, left(delay_, removed), least);
+  double then = residence(units, left(delay_, removed), least);
   if (change.together > 0) {
     // Nobody of the block works meanwhile: these waits hide no queue, so none grows without them.
     double together = std::min(change.together, change.delay);
-    double apart = residence(changed, left(delay_, removed - together), least) - together;
-    for (const Unit& unit : changed) apart = std::max(apart, unit.demand * least);
+    double apart = residence(units, left(delay_, removed - together), least) - together;
+    for (const Unit& unit : units) apart = std::max(apart, unit.demand * least);
     then += block_share_ * (std::min(apart, then) - then);
   }
   return now / then * (warps / warps_) * change.multiprocessors;
@@ -325,7 +307,7 @@ Change WhatIf::less_work(double share) const {
   Change change;
   change.issue = issue_.demand * share;
   change.delay = std::max(0.0, delay_ * share - change.issue);
-  for (size_t pipe = 0; pipe < kPipes; ++pipe) change.math[pipe] = math_[pipe].demand * share;
+  change.math = math_.demand * share;
   change.access = access_.demand * share;
   return change;
 }
@@ -338,9 +320,7 @@ Change WhatIf::without(const KernelView& view, const FunctionPart& part,
   Change change;
   change.issue = of(StallReason::selected);
   change.delay = of(StallReason::wait) + of(StallReason::short_scoreboard);
-  const std::array<double, kPipes> cycles = math_cycles(view.device_machine(), code);
-  for (size_t pipe = 0; pipe < kPipes; ++pipe)
-    change.math[pipe] = change.issue * cycles[pipe] * math_scale_[pipe];
+  change.math = change.issue * math_cycles(view.machine(), code)[busiest_pipe_];
   if (code.is_memory() && code.space != MemorySpace::constant)
     change.access = change.issue * kSchedulersSharing * access_scale_;
   bool to_device = code.is_memory() && code.space != MemorySpace::shared &&

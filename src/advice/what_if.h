@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "advice/kernel_view.h"
-#include "machine/pipes.h"
 #include "model/finding.h"
 
 namespace fathom {
@@ -15,18 +14,18 @@ struct Change {
   double issue = 0;     ///< issue slots of instructions that are not executed any more
   double delay = 0;     ///< waits for results, barriers, instructions: anything without a queue
   double together = 0;  ///< of `delay`, waits that all warps of a block have at the same time
-  std::array<double, kPipes> math{};  ///< demand on each arithmetic unit
-  double access = 0;                  ///< demand on the load/store unit (L1, shared memory)
-  double memory = 0;                  ///< demand on L2 and device memory
-  double warps = 1;                   ///< W_new / W: resident warps per scheduler
-  double multiprocessors = 1;         ///< busy ones, new / now
+  double math = 0;      ///< demand on the busiest arithmetic pipe
+  double access = 0;    ///< demand on the load/store unit (L1, shared memory)
+  double memory = 0;    ///< demand on L2 and device memory
+  double warps = 1;     ///< W_new / W: resident warps per scheduler
+  double multiprocessors = 1;  ///< busy ones, new / now
 
   Change& operator+=(const Change& other);  ///< adds what is taken away, multiplies the factors
   Change scaled(double share) const;        ///< takes away this share of it
 };
 
 /// Predicts a changed kernel from the samples of the present one, with a closed queueing network:
-/// W warps of a scheduler go round between pure delays and units (issue slot, arithmetic units,
+/// W warps of a scheduler go round between pure delays and four units (issue slot, arithmetic pipe,
 /// load/store unit, memory system), and wait at each in proportion to how busy it is. The waits
 /// seen in the samples fix the parameters, so that without a change the model gives the measured
 /// time. Source: approximate mean value analysis (P. Schweitzer 1979; E. Lazowska et al.,
@@ -69,23 +68,18 @@ class WhatIf {
     double busy = 0;       ///< share of the time now
     double variation = 1;  ///< the odds to find another warp there are this times those of chance
   };
-  /// Issue slot, load/store unit, memory, and the arithmetic units.
-  using Units = std::array<Unit, kPipes + 3>;
-  Units units() const;
   static Tally tally_of(const KernelView& view);
   static void tally_accesses(const KernelView& view, Tally& tally);
-  void fit_math(const Tally& tally);
   void fit_memory(const KernelView& view, const Tally& tally);
   void fit(Unit& unit, double busy, double least_variation = 1e-6) const;
   static double wait_at(const Unit& unit, double warps, double total);
-  double residence(const Units& units, double delay, double warps) const;
+  double residence(const std::array<Unit, 4>& units, double delay, double warps) const;
 
   double total_ = 0, delay_ = 0, warps_ = 1;
   double block_share_ = 0;  ///< of the others of a scheduler, those of a warp's own block
-  Unit issue_, access_, memory_;
-  std::array<Unit, kPipes> math_;
+  Unit issue_, math_, access_, memory_;
+  size_t busiest_pipe_ = 0;
   bool sectors_reused_ = false;
-  std::array<double, kPipes> math_scale_{};     ///< demand per cycle of each unit
   double access_scale_ = 0, memory_scale_ = 0;  ///< demand per cycle and per byte of an access
 };
 

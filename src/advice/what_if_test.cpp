@@ -50,7 +50,7 @@ TEST(WhatIf, EliminationCannotPassTheIssueSlots) {
   EXPECT_GT(model.speedup(change), 1.05);
   EXPECT_LE(model.speedup(change), 1.25 + 1e-6);
   // Fewer instructions lift that limit.
-  change.issue = change.math[size_t(Pipe::fma)] = 500;
+  change.issue = change.math = 500;
   EXPECT_GT(model.speedup(change), 1.3);
 }
 
@@ -109,23 +109,6 @@ TEST(WhatIf, AWarpWaitsAtMostForOneServiceOfEachOther) {
   // 2,500 samples are no wait for the issue slot and stay; no more than 2,000 such waits can come.
   EXPECT_GE(model.speedup(change), 12000.0 / 4500 - 1e-6);
   EXPECT_LE(model.speedup(change), 12000.0 / 4000 + 1e-6) << "two warps' instructions";
-}
-
-TEST(WhatIf, EveryArithmeticUnitIsALimit) {
-  // Half of the samples issue integers, which keep their unit for two cycles; special functions go.
-  AnalyzedFunction f = testing::sass_function("MUFU.RCP R1, R0\nIADD3 R2, R3, R4, RZ\nEXIT");
-  testing::put(f, 0, StallReason::selected, 400);
-  testing::put(f, 0, StallReason::mio_throttle, 6000, 3000);
-  testing::put(f, 1, StallReason::selected, 1000);
-  testing::put(f, 1, StallReason::wait, 1000);
-  Attribution attribution = testing::kernel_of(std::move(f));
-  KernelView view(attribution, 0);
-  const WhatIf& model = view.model();
-  Change change = model.without(view, view.parts()[0], 0);
-  EXPECT_GT(change.math[size_t(Pipe::special)], 0);
-  EXPECT_EQ(change.math[size_t(Pipe::alu)], 0);
-  change.delay = 6000;
-  EXPECT_LE(model.speedup(change), 8400.0 / (2 * 1000 * model.warps()) + 1e-6);
 }
 
 TEST(WhatIf, NoMoreWarpsAreResidentThanFit) {
