@@ -1,10 +1,12 @@
 // Threads: who creates whom, where, and who waits for whom.
 
 #include <pthread.h>
+#include <threads.h>
 
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <type_traits>
 
 #include "numa/objects.h"
 #include "numa/openmp.h"
@@ -20,25 +22,36 @@ FATHOM_REAL(pthread_join);
 FATHOM_REAL(pthread_tryjoin_np);
 FATHOM_REAL(pthread_timedjoin_np);
 FATHOM_REAL(pthread_clockjoin_np);
+FATHOM_REAL(thrd_create);
+FATHOM_REAL(thrd_join);
 
 /// What the tables of the runtime and its calls need of a thread's stack.
 constexpr size_t kStackNeeded = 192u << 10, kSmallStack = 1u << 20;
 
 struct Start {
-  void* (*routine)(void*);
+  uintptr_t routine;  ///< a function, of the type that its creator takes
   void* argument;
   Thread* thread;
 };
 
-void* run(void* data) {
+Start begin(void* data) {
   auto* start = static_cast<Start*>(data);
   const Start copy = *start;
-  {
-    const Inside inside;
-    delete start;
-    if (is_recording()) adopt_thread(*copy.thread);
-  }
-  return copy.routine(copy.argument);
+  const Inside inside;
+  delete start;
+  if (is_recording()) adopt_thread(*copy.thread);
+  return copy;
+}
+
+void* run(void* data) {
+  const Start start = begin(data);
+  return reinterpret_cast<void* (*)(void*)>(start.routine)(start.argument);
+}
+
+/// A thread of C11, whose routine returns an int.
+int run_c11(void* data) {
+  const Start start = begin(data);
+  return reinterpret_cast<thrd_start_t>(start.routine)(start.argument);
 }
 
 /// A program that chose a small stack did not reckon with the runtime.
@@ -56,7 +69,7 @@ const pthread_attr_t* with_room(const pthread_attr_t* wanted, pthread_attr_t& co
 }
 
 /// Null: nothing is measured.
-Start* prepare(void* (*routine)(void*), void* argument, const void* caller) {
+Start* prepare(uintptr_t routine, void* argument, const void* caller) {
   const Hook hook;
   if (!hook) return nullptr;
   auto* start = new (std::nothrow) Start{routine, argument, nullptr};
@@ -65,7 +78,7 @@ Start* prepare(void* (*routine)(void*), void* argument, const void* caller) {
   uint32_t phase = hook->phase.load(std::memory_order_relaxed);
   if (!is_openmp) phase = before_create(*hook);
   const auto kind = is_openmp ? record::ThreadKind::openmp : record::ThreadKind::pthread;
-  const uintptr_t function = is_openmp ? 0 : reinterpret_cast<uintptr_t>(routine);
+  const uintptr_t function = is_openmp ? 0 : routine;
   start->thread = take_successor(*hook, kind, function);
   if (start->thread == nullptr)
     start->thread = prepare_thread(&*hook, kind, function, current_call_path(*hook));
@@ -76,6 +89,22 @@ Start* prepare(void* (*routine)(void*), void* argument, const void* caller) {
   start->thread->phase.store(phase, std::memory_order_relaxed);
   start->thread->bound.store(phase, std::memory_order_release);
   return start;
+}
+
+/// Has `real(start)` create the thread, which returns 0 if it did.
+template <class Create>
+int create(Start* start, bool is_detached, const pthread_t* handle, Create real) {
+  Thread* thread = start->thread;
+  const int result = real(start);
+  if (result != 0) {
+    const Inside inside;
+    discard_thread(*thread);
+    delete start;
+    return result;
+  }
+  thread->handle.store(*handle, std::memory_order_relaxed);
+  if (!is_detached) thread->joinable.store(true, std::memory_order_release);
+  return 0;
 }
 
 template <class Join>
@@ -114,21 +143,29 @@ FATHOM_HOOK int pthread_create(pthread_t* handle, const pthread_attr_t* attribut
   if (this_thread.depth > 0) return real_pthread_create(handle, attributes, routine, argument);
   pthread_attr_t roomy;
   attributes = with_room(attributes, roomy);
-  Start* start = prepare(routine, argument, __builtin_return_address(0));
+  Start* start =
+      prepare(reinterpret_cast<uintptr_t>(routine), argument, __builtin_return_address(0));
   if (start == nullptr) return real_pthread_create(handle, attributes, routine, argument);
-  Thread* thread = start->thread;
-  const int result = real_pthread_create(handle, attributes, run, start);
-  if (result != 0) {
-    const Inside inside;
-    discard_thread(*thread);
-    delete start;
-    return result;
-  }
   int detached = PTHREAD_CREATE_JOINABLE;
   if (attributes != nullptr) pthread_attr_getdetachstate(attributes, &detached);
-  thread->handle.store(*handle, std::memory_order_relaxed);
-  if (detached == PTHREAD_CREATE_JOINABLE) thread->joinable.store(true, std::memory_order_release);
-  return result;
+  return create(start, detached != PTHREAD_CREATE_JOINABLE, handle,
+                [&](Start* with) { return real_pthread_create(handle, attributes, run, with); });
+}
+
+// The C library's threads of C11 call the functions above without coming by here.
+FATHOM_HOOK int thrd_create(thrd_t* handle, thrd_start_t routine, void* argument) {
+  static_assert(thrd_success == 0 && std::is_same_v<thrd_t, pthread_t>);
+  if (this_thread.depth > 0) return real_thrd_create(handle, routine, argument);
+  Start* start =
+      prepare(reinterpret_cast<uintptr_t>(routine), argument, __builtin_return_address(0));
+  if (start == nullptr) return real_thrd_create(handle, routine, argument);
+  return create(start, false, handle,
+                [&](Start* with) { return real_thrd_create(handle, run_c11, with); });
+}
+
+FATHOM_HOOK int thrd_join(thrd_t handle, int* value) {
+  if (this_thread.depth > 0) return real_thrd_join(handle, value);
+  return join(handle, [&] { return real_thrd_join(handle, value); });
 }
 
 FATHOM_HOOK int pthread_join(pthread_t handle, void** value) {

@@ -35,8 +35,9 @@ struct SharedLine {
 };
 
 /// Expected invalidations of a thread's copy of a line in one phase, in which it accessed the line
-/// `accesses` times and the others wrote it `writes` times, in random order: how many runs of its
-/// accesses, the copy that it already holds included, end with another's write.
+/// `accesses` times (a read and the write after it are one) and the others wrote it `writes` times,
+/// in random order: how many runs of its accesses, the copy that it already holds included, end
+/// with another's write.
 double expected_invalidations(uint64_t accesses, uint64_t writes, bool holds);
 
 /// Adds what `thread` did in `phase` to what is to be summed up. False if memory is short.

@@ -27,6 +27,31 @@ TEST_F(LinesTest, APhaseIsCountedByTheFormula) {
   EXPECT_DOUBLE_EQ(of(line_, 2), 0);
 }
 
+TEST_F(LinesTest, AnUpdateIsOneAccess) {
+  add_to_line(line_, 1, 2, 100, 90, 0, slab_);
+  add_to_line(line_, 2, 2, 290, 300, 0, slab_);
+  sum_up(line_, kAll);
+  EXPECT_DOUBLE_EQ(of(line_, 1), 100.0 * 300 / 400);
+  EXPECT_DOUBLE_EQ(of(line_, 2), 300.0 * 90 / 390);
+}
+
+/// The same updates by more threads are nearly as many invalidations: at most 1 - 1/threads of
+/// them.
+TEST_F(LinesTest, MoreThreadsHardlyLoseMore) {
+  constexpr uint64_t kUpdates = 48000;
+  const auto lost = [&](uint32_t threads) {
+    SharedLine line{};
+    for (uint32_t thread = 0; thread < threads; ++thread)
+      add_to_line(line, thread, 2, kUpdates / threads, kUpdates / threads, 0, slab_);
+    sum_up(line, kAll);
+    double sum = 0;
+    for (uint32_t thread = 0; thread < threads; ++thread) sum += of(line, thread);
+    return sum;
+  };
+  for (const uint32_t threads : {2u, 4u, 8u, 16u})
+    EXPECT_DOUBLE_EQ(lost(threads), double(kUpdates) * (1 - 1.0 / threads));
+}
+
 TEST_F(LinesTest, ReadersAloneLoseNothing) {
   for (uint32_t thread = 0; thread < 5; ++thread) add_to_line(line_, thread, 2, 1000, 0, 0, slab_);
   sum_up(line_, kAll);

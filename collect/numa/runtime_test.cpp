@@ -350,6 +350,20 @@ TEST_F(RuntimeTest, WaitsAreCounted) {
   EXPECT_EQ(all.threads.at(0).barrier_waits, 1u);
 }
 
+TEST_F(RuntimeTest, ThreadsAndLocksOfC11AreSeen) {
+  expect_good(run("c11", {{"FATHOM_NUMA", "0"}}));
+  expect_good(run("c11"));
+  const Recording all = only();
+  ASSERT_EQ(all.threads.size(), 2u);
+  EXPECT_EQ(all.threads.at(1).kind, ThreadKind::pthread);
+  EXPECT_NE(all.threads.at(1).start_address, 0u);
+  EXPECT_EQ(all.threads.at(1).contended_locks, 3u);
+  EXPECT_GE(all.threads.at(1).condition_waits, 2u);
+  EXPECT_EQ(all.page(told("array")).writes, 512u);
+  EXPECT_EQ(all.page(told("array")).first_thread, 1u);
+  EXPECT_GE(all.snapshots.back().epochs, 2u);
+}
+
 TEST_F(RuntimeTest, CallsReturnWhatTheyWould) {
   expect_good(run("errors"));
   expect_good(run("errors", {{"FATHOM_NUMA", "0"}}));

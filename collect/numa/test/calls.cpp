@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/mman.h>
+#include <threads.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -135,6 +136,44 @@ int waits() {
   sem_post(&semaphore);
   pthread_barrier_wait(&barrier);
   EXPECT(pthread_join(thread, nullptr) == 0);
+  return 0;
+}
+
+/// Threads, locks and condition variables of C11: each of their functions finds what it is for.
+int c11() {
+  static mtx_t mutex;
+  static cnd_t condition;
+  static bool called = false;
+  EXPECT(mtx_init(&mutex, mtx_timed) == thrd_success && cnd_init(&condition) == thrd_success);
+  EXPECT(mtx_lock(&mutex) == thrd_success);
+  void* const memory = pages(1);
+  tell("array", memory);
+  thrd_t thread;
+  EXPECT(thrd_create(
+             &thread,
+             [](void* array) -> int {
+               const timespec until = soon(10000000);
+               if (mtx_trylock(&mutex) != thrd_busy) std::abort();
+               if (mtx_timedlock(&mutex, &until) != thrd_timedout) std::abort();
+               if (mtx_lock(&mutex) != thrd_success) std::abort();
+               const timespec later = soon(10000000);
+               if (cnd_timedwait(&condition, &mutex, &later) != thrd_timedout) std::abort();
+               while (!called)
+                 if (cnd_wait(&condition, &mutex) != thrd_success) std::abort();
+               mtx_unlock(&mutex);
+               touch_all(array, 4096);
+               return 42;
+             },
+             memory) == thrd_success);
+  usleep(50000);
+  EXPECT(mtx_unlock(&mutex) == thrd_success);
+  usleep(100000);
+  EXPECT(mtx_lock(&mutex) == thrd_success);
+  called = true;
+  EXPECT(cnd_signal(&condition) == thrd_success && mtx_unlock(&mutex) == thrd_success);
+  int result = 0;
+  EXPECT(thrd_join(thread, &result) == thrd_success && result == 42);
+  EXPECT(mtx_trylock(&mutex) == thrd_success && mtx_unlock(&mutex) == thrd_success);
   return 0;
 }
 

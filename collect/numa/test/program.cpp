@@ -264,6 +264,7 @@ const std::map<std::string, int (*)()>& scenarios() {
       {"objects", objects},
       {"locks", locks},
       {"waits", waits},
+      {"c11", c11},
       {"errors", errors},
       {"fork", forks},
       {"exec", executes},

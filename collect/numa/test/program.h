@@ -16,6 +16,7 @@ void run(size_t count, void* (*work)(void*));
 int objects();
 int locks();
 int waits();
+int c11();
 int errors();
 int forks();
 int executes();
