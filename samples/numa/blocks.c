@@ -2,7 +2,7 @@
 // of it lies on the main thread's node.
 #include "sample.h"
 
-enum { CELLS = 1 << 19, ROUNDS = 400 };
+enum { CELLS = 1 << 19, ROUNDS = 200 };
 
 static int threads;
 static double* grid;

@@ -1,7 +1,7 @@
 // The grid of blocks.c, with each block filled by the thread that works on it.
 #include "sample.h"
 
-enum { CELLS = 1 << 19, ROUNDS = 400 };
+enum { CELLS = 1 << 19, ROUNDS = 200 };
 
 static int threads;
 static double* grid;

@@ -1,14 +1,17 @@
 // A counter for each thread, side by side in one array.
 #include "sample.h"
 
-enum { STEPS = 12000000 };
+enum { STEPS = 400000, PIECE = 400 };
 
 static int threads;
 static volatile long* counters;
 
 static void* work(void* argument) {
   const long self = (long)(intptr_t)argument;
-  for (long i = STEPS / threads; i > 0; --i) counters[self] += i & 3;  // PLANTED: false-sharing
+  for (long i = STEPS / threads; i > 0; --i) {
+    const long result = (long)(scramble((uint64_t)i, PIECE) & 3);
+    counters[self] += result;  // PLANTED: false-sharing
+  }
   return NULL;
 }
 

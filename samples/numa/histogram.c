@@ -3,7 +3,7 @@
 
 #include "sample.h"
 
-enum { BINS = 4, STEPS = 16000000 };
+enum { BINS = 4, STEPS = 400000, PIECE = 400 };
 
 static volatile unsigned* bins;
 
@@ -14,10 +14,10 @@ int main(int argc, char** argv) {
 #pragma omp parallel
   {
     const int self = omp_get_thread_num();
-    unsigned seed = 1;
+    uint64_t seed = 1;
     for (int i = STEPS / threads; i > 0; --i) {
-      seed = seed * 1664525 + 1013904223;
-      ++bins[(seed >> 30) * (unsigned)threads + (unsigned)self];  // PLANTED: false-sharing
+      seed = scramble(seed, PIECE);
+      ++bins[(seed & 3) * (unsigned)threads + (unsigned)self];  // PLANTED: false-sharing
     }
   }
   unsigned long sum = 0;

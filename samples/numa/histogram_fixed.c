@@ -3,7 +3,7 @@
 
 #include "sample.h"
 
-enum { BINS = 4, STRIDE = PAGE / sizeof(unsigned), STEPS = 16000000 };
+enum { BINS = 4, STRIDE = PAGE / sizeof(unsigned), STEPS = 400000, PIECE = 400 };
 
 static volatile unsigned* bins;
 
@@ -15,11 +15,11 @@ int main(int argc, char** argv) {
   {
     const int self = omp_get_thread_num();
     volatile unsigned* own = bins + self * STRIDE;
-    unsigned seed = 1;
+    uint64_t seed = 1;
     for (int bin = 0; bin < BINS; ++bin) own[bin] = 0;
     for (int i = STEPS / threads; i > 0; --i) {
-      seed = seed * 1664525 + 1013904223;
-      ++own[seed >> 30];
+      seed = scramble(seed, PIECE);
+      ++own[seed & 3];
     }
   }
   unsigned long sum = 0;

@@ -7,7 +7,7 @@
 
 namespace {
 
-constexpr long kRows = 8192, kColumns = 64, kRounds = 200;
+constexpr long kRows = 8192, kColumns = 64, kRounds = 100;
 
 double smooth(double* row) {
   double sum = 0;

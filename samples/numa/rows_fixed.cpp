@@ -6,7 +6,7 @@
 
 namespace {
 
-constexpr long kRows = 8192, kColumns = 64, kRounds = 200, kRowsOfPage = PAGE / (kColumns * 8);
+constexpr long kRows = 8192, kColumns = 64, kRounds = 100, kRowsOfPage = PAGE / (kColumns * 8);
 
 double smooth(double* row) {
   double sum = 0;

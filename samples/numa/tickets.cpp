@@ -5,7 +5,7 @@
 
 namespace {
 
-constexpr long kTickets = 8000000, kRounds = 16;
+constexpr long kTickets = 400000, kRounds = 400;
 
 int threads;
 std::atomic<unsigned long> next_ticket;  // PLANTED: true-sharing

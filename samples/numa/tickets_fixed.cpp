@@ -5,7 +5,7 @@
 
 namespace {
 
-constexpr long kTickets = 8000000, kRounds = 16, kBlock = kTickets / MAX_THREADS;
+constexpr long kTickets = 400000, kRounds = 400, kBlock = kTickets / MAX_THREADS;
 
 int threads;
 std::atomic<unsigned long> next_ticket;

@@ -16,8 +16,8 @@ struct NumaView {
   const std::vector<Subject>& subjects;
 };
 
-/// Fills the scores of a subject; `cpu_ms`: processor time of all threads together.
-void set_scores(double cpu_ms, uint32_t sampling, NumaObjectFacts& facts);
+/// Fills the scores of a subject, from the times and the threads of its program.
+void set_scores(const NumaFacts& program, NumaObjectFacts& facts);
 double parallel_share(const NumaMeasurement& numa);
 /// `cpu_seconds`: of all threads together.
 double migration_score(const NumaMeasurement& numa, double cpu_seconds);

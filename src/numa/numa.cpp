@@ -96,7 +96,7 @@ void analyze_process(const Measurement& measurement, uint32_t number, const Numa
   ProgramLoad load;
   load.threads = facts.threads;
   for (Subject& subject : subjects) {
-    set_scores(cpu_ms, numa.sampling, subject.facts);
+    set_scores(facts, subject.facts);
     load.accesses += subject.accesses();
     load.remote += double(subject.facts.remote);
   }
@@ -112,9 +112,12 @@ void analyze_process(const Measurement& measurement, uint32_t number, const Numa
 
 }  // namespace
 
-void set_scores(double cpu_ms, uint32_t sampling, NumaObjectFacts& facts) {
-  if (cpu_ms <= 0) return;
-  double scale = std::ldexp(1.0, int(sampling)) / cpu_ms;
+void set_scores(const NumaFacts& program, NumaObjectFacts& facts) {
+  if (program.mean_cpu_ms <= 0) return;
+  // Of T threads that use an object alike, a thread finds the memory at another one in T - 1 of T
+  // accesses. Divided by T - 1, scores do not grow with the number of threads.
+  double others = std::max(1.0, double(program.threads) - 1);
+  double scale = std::ldexp(1.0, int(program.sampling)) / (program.mean_cpu_ms * others);
   double invalidations = facts.false_invalidations + facts.true_invalidations;
   // An object whose lines wander between the caches has another problem than where its pages are.
   if (2 * invalidations <= double(facts.remote)) facts.remote_score = double(facts.remote) * scale;

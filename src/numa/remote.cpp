@@ -148,7 +148,7 @@ class PlacementSearch {
   void add_evidence(Finding& finding) const {
     const NumaObjectFacts& facts = subject_.facts;
     finding.evidence = {
-        {"remote score", facts.remote_score, "remote accesses per ms and thread"},
+        {"remote score", facts.remote_score, "remote accesses per ms and other thread"},
         {"remote accesses", double(facts.remote), "accesses"},
         {"local accesses", double(facts.local()), "accesses"},
         {"remote share", subject_.accesses() > 0 ? double(facts.remote) / subject_.accesses() : 0,

@@ -94,7 +94,7 @@ class SharingSearch {
     double count = is_false ? facts.false_invalidations : facts.true_invalidations;
     finding.evidence = {
         {is_false ? "false-sharing score" : "true-sharing score",
-         is_false ? facts.false_score : facts.true_score, "invalidations per ms and thread"},
+         is_false ? facts.false_score : facts.true_score, "invalidations per ms and other thread"},
         {is_false ? "invalidations by other words" : "invalidations by the same words", count,
          "invalidations"},
         {"accesses to the object", std::max(subject_.accesses(), subject_.accesses_to_lines()),

@@ -98,7 +98,7 @@ std::string objects_table(const NumaFacts& numa, const ReportOptions& options) {
 constexpr const char* kLegend =
     "remote: by another thread than the one that touched the page first. score: remote accesses "
     "per "
-    "ms and thread, none where lines wander more than that. false and true sharing: expected "
+    "ms and other thread, none where lines wander more than that. false and true sharing: expected "
     "invalidations of cache lines, by writes to other words and to the same. spins: reads of "
     "waiting "
     "loops, which are no accesses.";
