@@ -14,6 +14,7 @@
 
 #include "core/session.h"
 #include "numa/heap.h"
+#include "numa/modules.h"
 #include "numa/objects.h"
 #include "numa/options.h"
 #include "numa/pages.h"

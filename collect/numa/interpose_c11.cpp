@@ -46,10 +46,12 @@ FATHOM_HOOK int mtx_timedlock(mtx_t* mutex, const timespec* until) {
 
 FATHOM_HOOK int cnd_wait(cnd_t* condition, mtx_t* mutex) {
   const auto wait = [&] { return real_cnd_wait(condition, mutex); };
-  return counts_waits(FATHOM_CALLER) ? wait_counted(&Thread::condition_waits, wait) : wait();
+  return counts_waits(FATHOM_CALLER) ? wait_counted(&Thread::condition_waits, FATHOM_CALLER, wait)
+                                     : wait();
 }
 
 FATHOM_HOOK int cnd_timedwait(cnd_t* condition, mtx_t* mutex, const timespec* until) {
   const auto wait = [&] { return real_cnd_timedwait(condition, mutex, until); };
-  return counts_waits(FATHOM_CALLER) ? wait_counted(&Thread::condition_waits, wait) : wait();
+  return counts_waits(FATHOM_CALLER) ? wait_counted(&Thread::condition_waits, FATHOM_CALLER, wait)
+                                     : wait();
 }

@@ -47,8 +47,8 @@ auto run_region(Body body, void* data, Start start) {
 }
 
 template <class Wait>
-auto meet(Wait wait) {
-  before_barrier();
+auto meet(const void* caller, Wait wait) {
+  before_barrier(caller);
   if constexpr (std::is_void_v<decltype(wait())>) {
     wait();
     after_barrier();
@@ -138,19 +138,19 @@ FATHOM_PARALLEL_RUNTIME_LOOP(GOMP_parallel_loop_runtime)
 FATHOM_PARALLEL_RUNTIME_LOOP(GOMP_parallel_loop_nonmonotonic_runtime)
 FATHOM_PARALLEL_RUNTIME_LOOP(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
 
-#define FATHOM_BARRIER(name)                   \
-  FATHOM_HOOK void name() {                    \
-    static constinit Real<void()> real{#name}; \
-    meet([&] { real(); });                     \
+#define FATHOM_BARRIER(name)                            \
+  FATHOM_HOOK void name() {                             \
+    static constinit Real<void()> real{#name};          \
+    meet(__builtin_return_address(0), [&] { real(); }); \
   }
 FATHOM_BARRIER(GOMP_barrier)
 FATHOM_BARRIER(GOMP_loop_end)
 FATHOM_BARRIER(GOMP_sections_end)
 
-#define FATHOM_CANCELLABLE_BARRIER(name)       \
-  FATHOM_HOOK bool name() {                    \
-    static constinit Real<bool()> real{#name}; \
-    return meet([&] { return real(); });       \
+#define FATHOM_CANCELLABLE_BARRIER(name)                              \
+  FATHOM_HOOK bool name() {                                           \
+    static constinit Real<bool()> real{#name};                        \
+    return meet(__builtin_return_address(0), [&] { return real(); }); \
   }
 FATHOM_CANCELLABLE_BARRIER(GOMP_barrier_cancel)
 FATHOM_CANCELLABLE_BARRIER(GOMP_loop_end_cancel)
@@ -178,10 +178,10 @@ FATHOM_HOOK void __kmpc_fork_call(void* where, int32_t count, Microtask body, ..
 
 FATHOM_HOOK void __kmpc_barrier(void* where, int32_t thread) {
   static constinit Real<void(void*, int32_t)> real{"__kmpc_barrier"};
-  meet([&] { real(where, thread); });
+  meet(__builtin_return_address(0), [&] { real(where, thread); });
 }
 
 FATHOM_HOOK int32_t __kmpc_cancel_barrier(void* where, int32_t thread) {
   static constinit Real<int32_t(void*, int32_t)> real{"__kmpc_cancel_barrier"};
-  return meet([&] { return real(where, thread); });
+  return meet(__builtin_return_address(0), [&] { return real(where, thread); });
 }

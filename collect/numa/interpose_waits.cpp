@@ -49,7 +49,7 @@ int wait_for_semaphore(const void* caller, sem_t* semaphore, Wait wait) {
   const int saved = errno;
   if (real_sem_trywait(semaphore) == 0) return 0;
   errno = saved;
-  return wait_counted(&Thread::semaphore_waits, wait);
+  return wait_counted(&Thread::semaphore_waits, caller, wait);
 }
 
 Barrier* find_barrier(const pthread_barrier_t* barrier) {
@@ -66,19 +66,22 @@ using namespace fathom::numa;
 
 FATHOM_HOOK int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   const auto wait = [&] { return real_pthread_cond_wait(condition, mutex); };
-  return counts_waits(FATHOM_CALLER) ? wait_counted(&Thread::condition_waits, wait) : wait();
+  return counts_waits(FATHOM_CALLER) ? wait_counted(&Thread::condition_waits, FATHOM_CALLER, wait)
+                                     : wait();
 }
 
 FATHOM_HOOK int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
                                        const timespec* until) {
   const auto wait = [&] { return real_pthread_cond_timedwait(condition, mutex, until); };
-  return counts_waits(FATHOM_CALLER) ? wait_counted(&Thread::condition_waits, wait) : wait();
+  return counts_waits(FATHOM_CALLER) ? wait_counted(&Thread::condition_waits, FATHOM_CALLER, wait)
+                                     : wait();
 }
 
 FATHOM_HOOK int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
                                        clockid_t clock, const timespec* until) {
   const auto wait = [&] { return real_pthread_cond_clockwait(condition, mutex, clock, until); };
-  return counts_waits(FATHOM_CALLER) ? wait_counted(&Thread::condition_waits, wait) : wait();
+  return counts_waits(FATHOM_CALLER) ? wait_counted(&Thread::condition_waits, FATHOM_CALLER, wait)
+                                     : wait();
 }
 
 FATHOM_HOOK int sem_wait(sem_t* semaphore) {
@@ -132,8 +135,8 @@ FATHOM_HOOK int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept {
       hand_in_phase(*hook, hook->phase.load(std::memory_order_relaxed));
     }
   }
-  const int result =
-      wait_counted(&Thread::barrier_waits, [&] { return real_pthread_barrier_wait(barrier); });
+  const int result = wait_counted(&Thread::barrier_waits, FATHOM_CALLER,
+                                  [&] { return real_pthread_barrier_wait(barrier); });
   const Hook hook;
   if (!hook) return result;
   // The thread that is told that it is the one may destroy the barrier at once, and so free ours:

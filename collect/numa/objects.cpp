@@ -157,18 +157,8 @@ uint32_t size_class(uint64_t size) {
   return size == 0 ? 0 : 64u - static_cast<uint32_t>(__builtin_clzll(size));
 }
 
-/// Walks the calling thread's stack. Null if memory is short.
-const collect::CallStack* walk(Thread& thread) {
-  Work& work = *thread.work;
-  if (work.unwinder == nullptr) work.unwinder = new (std::nothrow) collect::Unwinder;
-  if (work.stack == nullptr) work.stack = new (std::nothrow) collect::CallStack;
-  if (work.unwinder == nullptr || work.stack == nullptr) return nullptr;
-  work.unwinder->walk(*work.stack);
-  return work.stack;
-}
-
 uint32_t object_of_site(Thread& thread, uint64_t size, ObjectKind kind) {
-  const auto* stack = walk(thread);
+  const auto* stack = current_stack(thread);
   if (stack == nullptr) return kUnknownObject;
   const uint64_t key =
       stack->hash ^
@@ -294,8 +284,17 @@ void remove_stack(const Thread& thread) {
   reset_pages(page_up(thread.stack_low), page_down(thread.stack_high), true);
 }
 
+const collect::CallStack* current_stack(Thread& thread) {
+  Work& work = *thread.work;
+  if (work.unwinder == nullptr) work.unwinder = new (std::nothrow) collect::Unwinder;
+  if (work.stack == nullptr) work.stack = new (std::nothrow) collect::CallStack;
+  if (work.unwinder == nullptr || work.stack == nullptr) return nullptr;
+  work.unwinder->walk(*work.stack);
+  return work.stack;
+}
+
 uint32_t current_call_path(Thread& thread) {
-  const auto* stack = walk(thread);
+  const auto* stack = current_stack(thread);
   return stack == nullptr ? record::kNone : recorder().intern(*stack);
 }
 

@@ -40,6 +40,8 @@ void note_unmapped(uintptr_t low, uintptr_t high, bool unmapped);
 void add_stack(Thread& thread);
 void remove_stack(const Thread& thread);
 
+/// The calling thread's stack, until the next call. Null if memory is short.
+const collect::CallStack* current_stack(Thread& thread);
 /// The call path of the calling thread, as an id in numa.fathom.
 uint32_t current_call_path(Thread& thread);
 

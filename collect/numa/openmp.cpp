@@ -2,8 +2,10 @@
 
 #include <link.h>
 
-#include <algorithm>
 #include <cstring>
+
+#include "numa/modules.h"
+#include "numa/waits.h"
 
 namespace fathom::numa {
 namespace {
@@ -28,13 +30,7 @@ bool is_openmp_library(const char* path) {
 int look_at_module(dl_phdr_info* info, size_t, void*) {
   if (info->dlpi_adds == modules_added.load(std::memory_order_relaxed)) return 1;
   if (!is_openmp_library(info->dlpi_name)) return 0;
-  uintptr_t low = ~uintptr_t(0), high = 0;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const auto& segment = info->dlpi_phdr[i];
-    if (segment.p_type != PT_LOAD) continue;
-    low = std::min<uintptr_t>(low, info->dlpi_addr + segment.p_vaddr);
-    high = std::max<uintptr_t>(high, info->dlpi_addr + segment.p_vaddr + segment.p_memsz);
-  }
+  const auto [low, high] = range_of(*info);
   const size_t count = range_count.load(std::memory_order_relaxed);
   for (size_t i = 0; i < count; ++i)
     if (ranges[i].low.load(std::memory_order_relaxed) == low) return 0;
@@ -124,10 +120,11 @@ InRegion::~InRegion() {
   park(*hook);
 }
 
-void before_barrier() {
+void before_barrier(const void* caller) {
   const Hook hook;
   if (!hook) return;
   hook->barrier_waits.add(1);
+  note_wait(*hook, caller);
   if (hook->region != nullptr)
     arrive(*hook, hook->region->barriers, hook->region_round);
   else

@@ -41,8 +41,8 @@ class InRegion {
   bool entered_ = false, was_idle_ = false;
 };
 
-/// Around a barrier of the region's threads.
-void before_barrier();
+/// Around a barrier of the region's threads, which `caller` calls.
+void before_barrier(const void* caller);
 void after_barrier();
 
 }  // namespace fathom::numa

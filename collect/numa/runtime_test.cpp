@@ -19,6 +19,7 @@ namespace fathom::record {
 namespace {
 
 using Variables = std::map<std::string, std::string>;
+using Limits = std::map<decltype(RLIMIT_AS), rlim_t>;
 
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> out;
@@ -108,6 +109,8 @@ struct Recording {
   }
 };
 
+constexpr rlim_t kLittle = rlim_t(200) << 20;
+
 class RuntimeTest : public testing::Test {
  protected:
   RuntimeTest() {
@@ -120,7 +123,7 @@ class RuntimeTest : public testing::Test {
   }
 
   /// Runs the program and returns its wait status.
-  int run(const std::string& scenario, const Variables& more = {}, size_t address_space = 0) {
+  int run(const std::string& scenario, const Variables& more = {}, const Limits& limits = {}) {
     Variables variables{{"FATHOM_NUMA", "1"},
                         {"FATHOM_OUTPUT", directory_ + "/out"},
                         {"FATHOM_NUMA_PAGE_THRESHOLD", "0"},
@@ -133,9 +136,9 @@ class RuntimeTest : public testing::Test {
       redirect(STDOUT_FILENO, "/told");
       redirect(STDERR_FILENO, "/errors");
       for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
-      if (address_space > 0) {
-        const rlimit limit{address_space, address_space};
-        setrlimit(RLIMIT_AS, &limit);
+      for (const auto& [resource, most] : limits) {
+        const rlimit limit{most, most};
+        setrlimit(resource, &limit);
       }
       execl(NUMA_TEST_PROGRAM, NUMA_TEST_PROGRAM, scenario.c_str(), static_cast<char*>(nullptr));
       _exit(127);
@@ -364,6 +367,21 @@ TEST_F(RuntimeTest, ThreadsAndLocksOfC11AreSeen) {
   EXPECT_GE(all.snapshots.back().epochs, 2u);
 }
 
+TEST_F(RuntimeTest, PlacesOfWaitsAreInTheProgramsOwnCode) {
+  expect_good(run("waits"));
+  const Recording all = only();
+  uint64_t waits = 0, counted = 0;
+  for (const auto& place : all.places) {
+    if (place.object != kNone) continue;
+    EXPECT_EQ(place.module, all.modules.at(0).module);
+    waits += place.samples;
+  }
+  for (const auto& thread : all.threads)
+    counted += thread.contended_locks + thread.condition_waits + thread.barrier_waits;
+  EXPECT_GE(counted, 4u);
+  EXPECT_EQ(waits, counted);
+}
+
 TEST_F(RuntimeTest, CallsReturnWhatTheyWould) {
   expect_good(run("errors"));
   expect_good(run("errors", {{"FATHOM_NUMA", "0"}}));
@@ -372,12 +390,31 @@ TEST_F(RuntimeTest, CallsReturnWhatTheyWould) {
 }
 
 TEST_F(RuntimeTest, WorksWhereMemoryIsLimited) {
-  expect_good(run("exact", {}, size_t(200) << 20));
+  expect_good(run("exact", {}, {{RLIMIT_AS, kLittle}}));
   EXPECT_EQ(only().page(told("array")).reads, 1536u);
 }
 
+/// The kernel counts for RLIMIT_DATA what it counts for vm.overcommit_memory=2: all private memory
+/// that may be written, whether it was touched or not and however it was mapped.
+TEST_F(RuntimeTest, WorksWhereMemoryMustBeCommitted) {
+  expect_good(run("exact", {}, {{RLIMIT_DATA, kLittle / 2}}));
+  EXPECT_EQ(only().page(told("array")).reads, 1536u);
+  EXPECT_EQ(only().snapshots.back().accesses_not_counted, 0u);
+}
+
+TEST_F(RuntimeTest, CommitsLittleForEachThread) {
+  constexpr rlim_t kStack = 1 << 20, kEach = 4 << 20;
+  expect_good(run("many", {}, {{RLIMIT_STACK, kStack}, {RLIMIT_DATA, 200 * kEach}}));
+  EXPECT_EQ(only().page(told("array")).reads, 20000u);
+}
+
 TEST_F(RuntimeTest, MemoryThatRunsOutIsTheProgramsToDealWith) {
-  expect_good(run("memory", {}, size_t(200) << 20));
+  expect_good(run("memory", {}, {{RLIMIT_AS, kLittle}}));
+  EXPECT_EQ(only().snapshots.back().is_last, 1u);
+}
+
+TEST_F(RuntimeTest, MemoryThatCannotBeCommittedIsTheProgramsToDealWith) {
+  expect_good(run("memory", {}, {{RLIMIT_DATA, kLittle / 2}}));
   EXPECT_EQ(only().snapshots.back().is_last, 1u);
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/session.h"
 #include "numa/lines.h"
+#include "numa/modules.h"
 #include "numa/objects.h"
 #include "numa/options.h"
 #include "numa/pages.h"
@@ -17,10 +18,6 @@ namespace fathom::numa {
 namespace {
 
 using record::ChunkType;
-
-constexpr size_t kMaxModules = 1024;
-std::atomic<const void*> instrumented[kMaxModules];
-std::atomic<size_t> instrumented_count{0};
 
 struct Totals {
   uint64_t reads = 0, writes = 0, remote = 0;
@@ -56,11 +53,9 @@ class Snapshot {
 
 void Snapshot::add_modules() {
   std::vector<uint32_t> ids;
-  const size_t count = std::min(instrumented_count.load(std::memory_order_acquire), kMaxModules);
-  for (size_t i = 0; i < count; ++i) {
-    const auto address =
-        reinterpret_cast<uintptr_t>(instrumented[i].load(std::memory_order_acquire));
-    const auto place = collect::Session::get().modules().find(address);
+  unsigned number = 0;
+  while (const void* address = instrumented_module(number++)) {
+    const auto place = collect::Session::get().modules().find(reinterpret_cast<uintptr_t>(address));
     if (place.module != record::kNone) ids.push_back(place.module);
   }
   std::sort(ids.begin(), ids.end());
@@ -333,14 +328,6 @@ void Snapshot::write(bool is_last) {
 }
 
 }  // namespace
-
-void note_module(const void* address) {
-  const size_t at = instrumented_count.load(std::memory_order_relaxed);
-  for (size_t i = 0; i < std::min(at, kMaxModules); ++i)
-    if (instrumented[i].load(std::memory_order_relaxed) == address) return;
-  const size_t mine = instrumented_count.fetch_add(1, std::memory_order_acq_rel);
-  if (mine < kMaxModules) instrumented[mine].store(address, std::memory_order_release);
-}
 
 void write_snapshot(bool is_last) {
   Snapshot snapshot;

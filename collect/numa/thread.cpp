@@ -189,7 +189,7 @@ void adopt_thread(Thread& thread) {
   thread.parallel_start = parallel_ns();
   count_running(1);
   std::fill(std::begin(__fathom_numa_pages), std::end(__fathom_numa_pages), PageSlot{});
-  thread.work->epoch = 0;  // looks around at its first access
+  thread.work->epoch = thread.work->waited_in = 0;  // looks around at its first access
   thread.work->counting = true;
   thread.slots.store(__fathom_numa_pages, std::memory_order_release);
   pthread_once(&end_key_once, [] { pthread_key_create(&end_key, on_thread_end); });

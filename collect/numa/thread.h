@@ -31,7 +31,8 @@ struct SlotTable;
 struct Work {
   Work* next;
   uint64_t epoch;
-  bool counting;  ///< false: this interval is not sampled
+  uint64_t waited_in;  ///< epoch
+  bool counting;       ///< false: this interval is not sampled
   uint32_t until_sample;
   uint32_t slots_filled;  ///< since it looked around
   uint32_t simple_misses;

@@ -330,9 +330,10 @@ struct NumaLineThread {
   uint32_t thread;
   uint32_t reads[16], writes[16];  ///< by word of 4 bytes; saturating
 };
-/// Where instrumented code accesses an object most: samples of its accesses' places.
+/// Where instrumented code accesses an object most: samples of its accesses' places. Or where it
+/// waits for locks, conditions and barriers: each wait.
 struct NumaPlace {
-  uint32_t object;
+  uint32_t object;   ///< kNone: a place of waits
   uint32_t module;   ///< kNone: outside each known module
   uint64_t address;  ///< relative to the module's bias
   uint64_t samples;  ///< out of the object's

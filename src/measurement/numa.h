@@ -90,6 +90,7 @@ struct NumaMeasurement {
   std::vector<NumaPage> pages;
   std::vector<NumaLine> lines;
   std::vector<NumaPlace> places;
+  std::vector<NumaPlace> waits;  ///< where threads wait, and how often; `object` is kNoId
 };
 
 /// A global or static variable.

@@ -195,6 +195,11 @@ const char* NumaReader::add(const record::NumaLineThread& share) {
 }
 
 const char* NumaReader::add(const record::NumaPlace& place) {
+  if (place.object == record::kNone) {
+    open_.data.waits.push_back(
+        {kNoId, find(modules_, place.module), place.address, place.samples, false});
+    return nullptr;
+  }
   uint32_t object = find(open_.objects, place.object);
   if (object == kNoId) return kLostObject;
   open_.data.places.push_back(

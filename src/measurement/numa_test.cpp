@@ -59,6 +59,7 @@ struct Recording {
     share.writes[3] = 20;
     numa.line_thread(share);
     numa.place({id, app, 0x60, 12, 1, 0});
+    numa.place({record::kNone, app, 0x70, 8, 0, 0});
     numa.snapshot(is_last);
   }
 
@@ -107,6 +108,10 @@ TEST(NumaRecords, BecomeThreadsObjectsPagesAndLines) {
   EXPECT_EQ(numa.lines[0].shares.at(0).writes[3], 20u);
   ASSERT_EQ(numa.places.size(), 1u);
   EXPECT_TRUE(numa.places[0].is_write);
+  ASSERT_EQ(numa.waits.size(), 1u);
+  EXPECT_EQ(numa.waits[0].module, 0u);
+  EXPECT_EQ(numa.waits[0].address, 0x70u);
+  EXPECT_EQ(numa.waits[0].samples, 8u);
 }
 
 TEST(NumaRecords, TheLastWholeSnapshotCounts) {

@@ -136,7 +136,11 @@ TEST_P(WithWorkers, ACounterOfAllThreadsIsTrueSharing) {
 
 TEST_P(WithWorkers, ThreadsThatWaitAreBoundAndSpread) {
   program_.waits(false);
-  Finding finding = find("thread-migration", "thread-binding", "all threads", 30);
+  Finding finding = find("thread-migration", "thread-binding", "all threads", 36);
+  ASSERT_GE(finding.related.size(), 2u);
+  EXPECT_EQ(finding.related[0].role, "waits here");
+  EXPECT_EQ(finding.related[0].what, "in work, 80% of the waits");
+  EXPECT_EQ(finding.related[1].at.line, 38u);
   EXPECT_TRUE(contains(suggestions(finding), "round robin"));
   // 50 waits of each worker in 0.1 s of each thread, 90% of the time parallel.
   EXPECT_NEAR(evidence(finding, "migration score"),
@@ -145,7 +149,7 @@ TEST_P(WithWorkers, ThreadsThatWaitAreBoundAndSpread) {
 
 TEST_P(WithWorkers, NeighboursThatShareAreBoundTogether) {
   program_.waits(true);
-  Finding finding = find("thread-migration", "thread-binding", "all threads", 30);
+  Finding finding = find("thread-migration", "thread-binding", "all threads", 36);
   EXPECT_TRUE(contains(suggestions(finding), "packed"));
 }
 

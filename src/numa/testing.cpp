@@ -236,10 +236,14 @@ void NumaProgram::shared_counter() {
 }
 
 void NumaProgram::waits(bool sharing) {
+  builder_.symbol(kApp, 0x31, "_Z4workPv", kSource, 36);
+  builder_.symbol(kApp, 0x32, "_Z4workPv", kSource, 38);
   for (record::NumaThread& thread : threads_)
     if (thread.kind == record::ThreadKind::pthread)
       thread.contended_locks = 40, thread.condition_waits = 5, thread.barrier_waits = 5;
   later([this, sharing](NumaBuilder& numa) {
+    numa.place({record::kNone, app_, 0x32, 10 * workers_, 0, 0});
+    numa.place({record::kNone, app_, 0x31, 40 * workers_, 0, 0});
     record::NumaObject object{};
     object.call_path = object.module = record::kNone;
     uint32_t id = numa.object(object);

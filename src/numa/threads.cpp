@@ -65,6 +65,29 @@ std::vector<RelatedLocation> creation_sites(const NumaView& view) {
   return out;
 }
 
+/// Where threads wait, most often first.
+std::vector<RelatedLocation> waiting_sites(const NumaView& view) {
+  std::map<std::pair<SourceLocation, std::string>, double> sites;
+  double all = 0;
+  for (const NumaPlace& place : view.numa.waits) {
+    NamedFrame frame = view.names.user_code(place.module, place.address);
+    all += double(place.samples);
+    if (frame.at.line) sites[{frame.at, short_name(frame.function)}] += double(place.samples);
+  }
+  std::vector<std::pair<double, RelatedLocation>> order;
+  for (const auto& [site, waits] : sites)
+    order.push_back(
+        {waits,
+         {"waits here", site.first,
+          format("in %s, %.0f%% of the waits", site.second.c_str(), 100 * waits / all)}});
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<RelatedLocation> out;
+  for (const auto& [waits, site] : order)
+    if (out.size() < kMostSites) out.push_back(site);
+  return out;
+}
+
 /// The function in which those threads start that wait most.
 SourceLocation where_most_wait(const NumaView& view) {
   std::map<std::pair<uint32_t, uint64_t>, double> waits;
@@ -106,8 +129,10 @@ void find_migration(const NumaView& view, std::vector<Finding>& findings) {
   finding.kind = "thread-migration";
   finding.fix = "thread-binding";
   finding.subject = "all threads";
-  finding.related = creation_sites(view);
-  finding.location = where_most_wait(view);
+  finding.related = waiting_sites(view);
+  finding.location = finding.related.empty() ? where_most_wait(view) : finding.related.front().at;
+  std::vector<RelatedLocation> created = creation_sites(view);
+  finding.related.insert(finding.related.end(), created.begin(), created.end());
   double locks = 0, conditions = 0, barriers = 0;
   for (const NumaThread& thread : view.numa.threads) {
     locks += double(thread.contended_locks);

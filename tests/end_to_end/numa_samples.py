@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Builds the programs of samples/numa with `fathom cc`, `c++` and `fc`, records them and holds the
 advice against pairs.tsv: each planted issue with its kind, fix, object and line, and nothing in the
-fixed twins and the clean programs. From 4 threads on, a planted issue's scores must lie within 30%.
+fixed twins and the clean programs. The kinds found must not depend on the number of threads; from 4
+threads on, a planted issue's scores must lie within 30%.
 
     numa_samples.py FATHOM SOURCE_DIR THREADS...
 
@@ -49,8 +50,6 @@ def findings(fathom, program, threads, folder):
             for f in json.loads(advice.stdout)["findings"]]
 
 
-# Waits are not recorded with their lines: the finding is at the function that the threads start in.
-TOLERANCE = {"thread-migration": 10}
 # An allocation is named after its function and line, and what waits is no object.
 NAMED = {"statistics", "next_ticket", "parse"}
 MOST_SPREAD, FROM_THREADS, MOST_RETRIES = 1.3, 4, 3
@@ -63,20 +62,20 @@ class Sample:
         self.twin = None if self.is_clean() else folder / f"{self.name}_fixed.{COMMANDS[self.language][1]}"
         self.marked = [number for number, line in enumerate(self.source.read_text().splitlines(), 1)
                        if "PLANTED: " in line]
-        self.scores = {}
+        self.scores, self.kinds = {}, {}
 
     def is_clean(self):
         return self.kind == "-"
 
     def matches(self, found):
         kind, fix, subject, line, _ = found
-        near = any(abs(line - one) <= TOLERANCE.get(kind, 0) for one in self.marked)
         named = self.object not in NAMED or re.search(rf"\b{self.object}\b", subject)
-        return kind == self.kind and fix == self.fix.strip("-") and near and named
+        return kind == self.kind and fix == self.fix.strip("-") and line in self.marked and named
 
     def complaint(self, threads, found):
         """What is wrong with the findings of the program, or None."""
         matches = [f for f in found if self.matches(f)]
+        self.kinds[threads] = sorted({f[0] for f in found})
         if matches:
             self.scores[threads] = max(self.scores.get(threads, 0), matches[0][4])
         if (not found) if self.is_clean() else matches:
@@ -110,6 +109,8 @@ def judge(fathom, samples, programs, thread_counts, folder):
                 complaints.append(f"{sample.name}_fixed, {threads} threads: found {clean}")
         measure_again(fathom, sample, programs[sample.source], thread_counts, folder)
         print(f"{sample.name}: " + ", ".join(f"{score:.4g} with {n}" for n, score in sample.scores.items()))
+        if len({tuple(kinds) for kinds in sample.kinds.values()}) > 1:
+            complaints.append(f"{sample.name}: the kinds of findings differ: {sample.kinds}")
         if sample.spread() > MOST_SPREAD:
             complaints.append(f"{sample.name}: its scores differ by a factor of {sample.spread():.2f}")
     return [c for c in complaints if c]
