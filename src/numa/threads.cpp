@@ -13,7 +13,8 @@ namespace {
 
 constexpr double kPacked = 0.2;  ///< of all accesses: to data that neighbours share
 constexpr size_t kMostSites = 3;
-constexpr double kLeastWaits = 10;  ///< of each thread: a run of a few milliseconds says nothing
+constexpr double kLeastSite = 0.05;  ///< of the waits
+constexpr double kLeastWaits = 10;   ///< of each thread: a run of a few milliseconds says nothing
 
 double waits_of(const NumaThread& thread) {
   return double(thread.contended_locks) + double(thread.condition_waits) +
@@ -84,7 +85,7 @@ std::vector<RelatedLocation> waiting_sites(const NumaView& view) {
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<RelatedLocation> out;
   for (const auto& [waits, site] : order)
-    if (out.size() < kMostSites) out.push_back(site);
+    if (out.size() < kMostSites && waits >= kLeastSite * all) out.push_back(site);
   return out;
 }
 
