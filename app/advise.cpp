@@ -59,6 +59,7 @@ void add_advise(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"text", "json", "sarif"}))
       ->type_name("FORMAT");
   add_color_option(*command, arguments->color);
+  add_numa_options(*command, arguments->analysis);
   command->footer(
       "Example: fathom advise run.fdb --kernel transpose --format sarif > advice.sarif");
   command->callback([arguments, &exit_code] { exit_code = run(*arguments); });

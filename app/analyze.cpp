@@ -74,6 +74,7 @@ void add_analyze(CLI::App& app, int& exit_code) {
       ->transform(CLI::CheckedTransformer(std::map<std::string, DecoderKind>{
           {"native", DecoderKind::native}, {"nvdisasm", DecoderKind::nvdisasm}}))
       ->type_name("NAME");
+  add_numa_options(*command, options->analysis);
   command->footer("Example: fathom analyze run --source ~/project && fathom report run.fdb");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "app/compile.h"
 #include "app/machine_check.h"
 
 namespace fathom {
@@ -20,10 +21,13 @@ void print(const Check& check) {
 int examine() {
   const Check collector = check_cuda_collector(), driver = check_cuda_driver();
   const Check gpus = check_gpus(), cupti = check_cupti();
-  for (const Check& check : {collector, check_exit_collector(), driver, gpus, cupti,
-                             check_profiling_permission(), check_nvdisasm(), check_cuda_toolkit()})
+  const Check numa = check_numa_runtime();
+  for (const Check& check :
+       {collector, check_exit_collector(), numa, driver, gpus, cupti, check_profiling_permission(),
+        check_nvdisasm(), check_cuda_toolkit(), check_clang_pass()})
     print(check);
-  return collector.works && driver.works && gpus.works && cupti.works ? 0 : 1;
+  const bool cuda = collector.works && driver.works && gpus.works && cupti.works;
+  return cuda || numa.works ? 0 : 1;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@ namespace fathom {
 namespace {
 
 constexpr uint32_t kMinPeriod = 5, kMaxPeriod = 31;
+constexpr uint32_t kMaxNumaSampling = 16;
 
 Error usage(const std::string& event, const std::string& what, const std::string& hint) {
   return Error{ErrorKind::usage, "event `" + event + "`: " + what, "", hint};
@@ -50,7 +51,25 @@ Result<Done> parse_attribute(const std::string& event, std::string_view text, Ev
   return Done{};
 }
 
+/// "numa", perhaps with "@K".
+Result<Done> parse_numa(const std::string& event, EventSet& out) {
+  uint32_t sampling = 0;
+  if (const size_t at = event.find('@'); at != std::string::npos) {
+    const char* end = event.data() + event.size();
+    const auto [stop, error] = std::from_chars(event.data() + at + 1, end, sampling);
+    if (error != std::errc() || stop != end || sampling > kMaxNumaSampling)
+      return usage(event, format("`%s` is no sampling", event.c_str() + at + 1),
+                   "write numa@K with K from 0 to 16: one of 2^K intervals of 1 ms is counted");
+  }
+  if (out.numa && out.numa_sampling != sampling)
+    return usage(event, "contradicts an earlier event", "ask for one way of sampling");
+  out.numa = true;
+  out.numa_sampling = sampling;
+  return Done{};
+}
+
 Result<Done> parse_event(const std::string& event, EventSet& out) {
+  if (event == "numa" || starts_with(event, "numa@")) return parse_numa(event, out);
   const auto parts = split(event, ',');
   if (parts.empty() || parts[0] != "gpu=cuda")
     return usage(event, "there is no such event here", "`fathom record -L` lists what there is");

@@ -19,13 +19,15 @@ struct EventSet {
   bool cuda = false;
   enum class Sampling { none, continuous, serialized } cuda_sampling = Sampling::none;
   uint32_t cuda_period_log2 = kDefaultCudaPeriodLog2;  ///< 5 to 31
-  std::string text;  ///< as the user wrote them, separated by spaces
+  bool numa = false;
+  uint32_t numa_sampling = 0;  ///< one of 2^this intervals is counted; 0 to 16
+  std::string text;            ///< as the user wrote them, separated by spaces
 };
 
 /// Reads events as HPCToolkit's manual writes them: `gpu=cuda`, `gpu=cuda,pc@14`,
-/// `gpu=cuda,pc=serialized@12`. Without any, `gpu=cuda`; without `@K`, the default period.
-/// Errors (usage): an event or an attribute that does not exist, a period outside 5 to 31, or two
-/// events that contradict each other.
+/// `gpu=cuda,pc=serialized@12`; and `numa`, `numa@4`. Without any, `gpu=cuda`; without `@K`, the
+/// default period. Errors (usage): an event or an attribute that does not exist, a period outside 5
+/// to 31 (numa: 0 to 16), or two events that contradict each other.
 Result<EventSet> parse_events(const std::vector<std::string>& events);
 
 }  // namespace fathom

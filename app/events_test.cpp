@@ -54,9 +54,28 @@ TEST(Events, AddUp) {
   EXPECT_EQ(events.text, "gpu=cuda gpu=cuda,pc@10");
 }
 
+TEST(Events, RecordMemoryAccessesAloneOrWithAGpu) {
+  const auto alone = parsed({"numa"});
+  EXPECT_TRUE(alone.numa);
+  EXPECT_FALSE(alone.cuda);
+  EXPECT_EQ(alone.numa_sampling, 0u);
+  const auto both = parsed({"numa@4", "gpu=cuda,pc"});
+  EXPECT_TRUE(both.numa && both.cuda);
+  EXPECT_EQ(both.numa_sampling, 4u);
+  EXPECT_EQ(both.text, "numa@4 gpu=cuda,pc");
+  EXPECT_FALSE(parsed({}).numa);
+  for (const char* bad : {"numa@", "numa@17", "numa@x", "numa@-1", "numa@1,pc"}) {
+    const auto result = parse_events({bad});
+    ASSERT_FALSE(result.ok()) << bad;
+    EXPECT_NE(result.error().message().find("0 to 16"), std::string::npos) << bad;
+  }
+  EXPECT_FALSE(parse_events({"numa,pc"}).ok());
+}
+
 TEST(Events, MustNotContradictEachOther) {
   EXPECT_FALSE(parse_events({"gpu=cuda,pc", "gpu=cuda,pc=serialized"}).ok());
   EXPECT_FALSE(parse_events({"gpu=cuda,pc@10", "gpu=cuda,pc@11"}).ok());
+  EXPECT_FALSE(parse_events({"numa", "numa@3"}).ok());
 }
 
 TEST(Events, ThatDoNotExistAreNamed) {

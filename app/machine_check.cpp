@@ -79,6 +79,12 @@ Check check_exit_collector() {
                    "carry the library along with the program");
 }
 
+Check check_numa_runtime() {
+  return collector("NUMA runtime", "libfathom_numa.so",
+                   "memory accesses and sharing (-e numa) cannot be recorded",
+                   "carry the library along with the program");
+}
+
 Check check_cuda_driver() {
   const bool works = can_open("libcuda.so.1");
   std::string found = works ? "libcuda.so.1" : "libcuda.so.1 cannot be opened";

@@ -19,6 +19,7 @@ std::string collector_library(const std::string& name);
 
 Check check_cuda_collector();
 Check check_exit_collector();
+Check check_numa_runtime();
 Check check_cuda_driver();
 Check check_gpus();
 Check check_cupti();

@@ -5,7 +5,9 @@
 #include "advice/advice.h"
 #include "app/command_line.h"
 #include "attribution/attribution.h"
+#include "attribution/sources.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "binary/decoder.h"
 #include "database/database.h"
 #include "measurement/disassembly_store.h"
@@ -67,11 +69,48 @@ Result<Profile> analyze_directory(const std::string& directory, const AnalysisOp
       attribute(*measurement, {options.source_roots, options.decoder});
   if (!attribution) return attribution.error();
   advise(*attribution);
-  return std::move(attribution->profile);
+  Profile& profile = attribution->profile;
+  find_numa_issues(*measurement, options.numa, profile);
+  if (!profile.numa.empty()) quote_sources(profile, options.source_roots);
+  return std::move(profile);
 }
 
 Result<Profile> open_profile(const std::string& path, const AnalysisOptions& options) {
-  return is_directory(path) ? analyze_directory(path, options) : read_profile(path);
+  if (is_directory(path)) return analyze_directory(path, options);
+  if (options.numa_changed)
+    return Error{ErrorKind::usage, "the findings of a profile database are made already", path,
+                 "give --topology and --numa-threshold to `fathom analyze DIR`, or the measurement "
+                 "directory to this command"};
+  return read_profile(path);
+}
+
+void add_numa_options(CLI::App& command, AnalysisOptions& options) {
+  command
+      .add_option_function<std::string>(
+          "--topology",
+          [&options](const std::string& text) {
+            Result<Topology> topology = parse_topology(text);
+            if (!topology) throw CLI::ValidationError(topology.error().message());
+            options.numa.topology = *topology;
+            options.numa_changed = true;
+          },
+          format("The NUMA machine to estimate gains for: NODESxPROCESSORS:LOCAL,ONE_HOP,..., with "
+                 "relative latencies, e.g. 8x16:1.0,2.1,3.1; or machine: this one (default: %s)",
+                 Topology{}.text().c_str()))
+      ->type_name("TOPOLOGY");
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--numa-threshold",
+          [&options](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts)
+              if (auto done = set_threshold(text, options.numa.thresholds); !done)
+                throw CLI::ValidationError(done.error().message());
+            options.numa_changed = true;
+          },
+          "The score from which on a kind of NUMA issue is reported, e.g. remote-access=1500; may "
+          "be repeated")
+      ->allow_extra_args(false)
+      ->type_name("KIND=N");
 }
 
 }  // namespace fathom

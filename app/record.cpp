@@ -71,6 +71,14 @@ Result<std::string> make_directory(const RecordOptions& options) {
   return absolute(path);
 }
 
+/// Adds a library to what the program preloads. The dynamic linker splits the list at spaces and
+/// colons.
+void preload(const std::string& library, std::string& list) {
+  if (library.find_first_of(" :") != std::string::npos) return;
+  if (!list.empty()) list += ":";
+  list += library;
+}
+
 Result<Environment> environment_for(const EventSet& events, const std::string& directory) {
   Environment out{{"FATHOM_OUTPUT", directory}, {"FATHOM_EVENTS", events.text}};
   if (events.cuda) {
@@ -83,13 +91,18 @@ Result<Environment> environment_for(const EventSet& events, const std::string& d
     out.emplace_back("FATHOM_CUDA_PC", modes[static_cast<int>(events.cuda_sampling)]);
     out.emplace_back("FATHOM_CUDA_PERIOD", std::to_string(events.cuda_period_log2));
   }
-  // The dynamic linker splits LD_PRELOAD at spaces and colons.
-  const Check hooks = check_exit_collector();
-  if (hooks.works && hooks.found.find_first_of(" :") == std::string::npos) {
-    const char* loaded = std::getenv("LD_PRELOAD");
-    const bool first = loaded == nullptr || *loaded == 0;
-    out.emplace_back("LD_PRELOAD", first ? hooks.found : std::string(loaded) + ":" + hooks.found);
+  const char* loaded = std::getenv("LD_PRELOAD");
+  std::string preloaded = loaded == nullptr ? "" : loaded;
+  if (events.numa) {
+    const Check runtime = check_numa_runtime();
+    if (!runtime.works)
+      return Error{ErrorKind::usage, "numa cannot be recorded", runtime.found, runtime.remedy};
+    out.emplace_back("FATHOM_NUMA", "1");
+    out.emplace_back("FATHOM_NUMA_SAMPLING", std::to_string(events.numa_sampling));
+    preload(runtime.found, preloaded);
   }
+  if (const Check hooks = check_exit_collector(); hooks.works) preload(hooks.found, preloaded);
+  if (!preloaded.empty()) out.emplace_back("LD_PRELOAD", preloaded);
   return out;
 }
 
@@ -105,15 +118,36 @@ void write_start(record::ChunkWriter& out, const RecordOptions& options, const E
   out.flush();
 }
 
-std::string summary(const Recorded& recorded) {
-  if (recorded.processes == 0)
-    return "the program used no GPU through CUDA, so nothing was measured";
-  std::string text =
-      format("%s process%s, %s kernels, %s copies", human_count(recorded.processes).c_str(),
-             recorded.processes == 1 ? "" : "es", human_count(recorded.kernels).c_str(),
-             human_count(recorded.copies).c_str());
-  if (recorded.samples > 0) text += ", " + human_count(recorded.samples) + " samples";
-  return text + ", " + human_count(recorded.binaries) + " GPU binaries";
+std::string number_of(uint64_t count, const char* one, const char* many) {
+  return human_count(count) + " " + (count == 1 ? one : many);
+}
+
+std::string numa_summary(const Recorded& recorded) {
+  if (recorded.numa_processes == 0)
+    return "no process could be watched: statically linked programs cannot be";
+  if (recorded.numa_snapshots == 0)
+    return "the program was killed before its memory accesses were written";
+  if (recorded.numa_modules == 0)
+    return "no instrumented code ran, so no memory access was seen: build the program with `fathom "
+           "cc`, `fathom c++` or `fathom fc`";
+  return "memory accesses of " + number_of(recorded.numa_threads, "thread", "threads") + " to " +
+         number_of(recorded.numa_objects, "object", "objects");
+}
+
+std::string summary(const Recorded& recorded, const EventSet& events) {
+  if (!events.cuda) return numa_summary(recorded);
+  std::string text = "the program used no GPU through CUDA, so nothing was measured";
+  if (recorded.gpu_processes > 0) {
+    text =
+        format("%s process%s, %s kernels, %s copies", human_count(recorded.gpu_processes).c_str(),
+               recorded.gpu_processes == 1 ? "" : "es", human_count(recorded.kernels).c_str(),
+               human_count(recorded.copies).c_str());
+    if (recorded.samples > 0) text += ", " + human_count(recorded.samples) + " samples";
+    text += ", " + human_count(recorded.binaries) + " GPU binaries";
+  } else if (events.numa) {
+    text = "no GPU was used through CUDA";
+  }
+  return events.numa ? text + "; " + numa_summary(recorded) : text;
 }
 
 Result<Done> check_program(const std::string& program) {
@@ -150,12 +184,14 @@ int run(const RecordOptions& options) {
   file.flush();
   unsetenv("DEBUGINFOD_URLS");  // symbols come from this machine, not from the network
   write_symbols(*directory, file);
+  if (events->numa) write_variables(*directory, file);
   file.close();
   if (file.error() != 0)
     return fail({ErrorKind::bad_input, format("cannot be written: %s", std::strerror(file.error())),
                  path, "make room, and record again"});
   std::fprintf(stderr, "fathom: measured into %s (%s); next: fathom report %s\n",
-               directory->c_str(), summary(count_recorded(*directory)).c_str(), directory->c_str());
+               directory->c_str(), summary(count_recorded(*directory), *events).c_str(),
+               directory->c_str());
   return outcome->exit_code;
 }
 
@@ -182,6 +218,12 @@ int list_events() {
         "the same: kernels run as ever, samples are shared by function", sampling);
   print("gpu=cuda,pc=serialized[@K]",
         "exact for each launch, but kernels run one by one and slowly", sampling);
+  const Check numa = check_numa_runtime();
+  print(
+      "numa[@K]",
+      "memory accesses by thread, page and line, of programs built with `fathom cc`, `c++` or `fc` "
+      "(@K: of one of 2^K intervals, K 0 to 16)",
+      numa.works ? "" : numa.found + "; " + numa.remedy);
   return 0;
 }
 
@@ -193,8 +235,8 @@ void add_record(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<RecordOptions>();
   command
       ->add_option("-e,--event", options->events,
-                   format("What to measure, e.g. gpu=cuda or gpu=cuda,pc@14: one sample each 2^14 "
-                          "cycles (default: gpu=cuda; without @K, 2^%u cycles)",
+                   format("What to measure, e.g. gpu=cuda, gpu=cuda,pc@14 (one sample each 2^14 "
+                          "cycles) or numa (default: gpu=cuda; without @K, 2^%u cycles)",
                           kDefaultCudaPeriodLog2))
       ->allow_extra_args(false);
   command->add_option("-o,--output", options->directory,

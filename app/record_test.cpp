@@ -137,6 +137,59 @@ TEST_F(RecordTest, ListsEveryEventWithItsState) {
     EXPECT_NE(line.find("work"), std::string::npos) << line;
 }
 
+TEST_F(RecordTest, SaysHowToBuildAProgramForMemoryAccesses) {
+  if (!is_regular_file(std::string(FATHOM_PROGRAM).substr(0, sizeof FATHOM_PROGRAM - 7) +
+                       "libfathom_numa.so"))
+    GTEST_SKIP() << "the NUMA runtime is not beside the program";
+  EXPECT_EQ(run("fathom record -e numa@3 -o m -- sh -c 'echo $FATHOM_NUMA $FATHOM_NUMA_SAMPLING; "
+                "echo $LD_PRELOAD'"),
+            0);
+  EXPECT_TRUE(starts_with(text("output"), "1 3\n")) << text("output");
+  EXPECT_NE(text("output").find("libfathom_numa.so"), std::string::npos);
+  expect_one_line("build the program with `fathom cc`");
+}
+
+TEST_F(RecordTest, ResolvesVariablesThreadsAndPlacesOfAnInstrumentedProgram) {
+  ASSERT_TRUE(
+      write_file(directory_ + "/p.c",
+                 "#include <pthread.h>\n"
+                 "struct { volatile long even, odd; } both __attribute__((aligned(64)));\n"
+                 "static void* work(void* odd) {\n"
+                 "  for (int i = 0; odd && i < 1000000; ++i)\n"
+                 "    ++both.odd;\n"
+                 "  for (int i = 0; !odd && i < 1000000; ++i)\n"
+                 "    ++both.even;\n"
+                 "  return 0;\n"
+                 "}\n"
+                 "int main(void) {\n"
+                 "  pthread_t t[2];\n"
+                 "  for (long i = 0; i < 2; ++i) pthread_create(&t[i], 0, work, (void*)i);\n"
+                 "  for (int i = 0; i < 2; ++i) pthread_join(t[i], 0);\n"
+                 "}\n"));
+  if (run("fathom cc -O1 -g -pthread p.c -o p && fathom record -e numa -o m -- ./p") != 0)
+    GTEST_SKIP() << "programs cannot be instrumented here: " << errors();
+  expect_one_line("memory accesses of 3 threads to ");
+  std::string variables, functions;
+  const auto file = record::read_chunks(directory_ + "/m/run.fathom");
+  for (const auto& v :
+       record::text_records<record::DataSymbol>(file, record::ChunkType::data_symbol, 4))
+    variables += format("%s:%u %s; ", v.strings[1].c_str(), v.record.line, v.strings[3].c_str());
+  EXPECT_NE(variables.find("both:2 struct {even:0:8, odd:8:8}; "), std::string::npos) << variables;
+  for (const auto& symbol :
+       record::text_records<record::Symbol>(file, record::ChunkType::symbol, 3))
+    functions += symbol.strings[1] + format(":%u; ", symbol.record.line);
+  EXPECT_NE(functions.find("work:5; "), std::string::npos) << functions;
+  EXPECT_NE(functions.find("main:12; "), std::string::npos) << functions;
+  EXPECT_EQ(run("fathom advise m"), 0);
+  EXPECT_NE(text("output").find("false-sharing, padding"), std::string::npos) << text("output");
+  EXPECT_NE(text("output").find("odd"), std::string::npos);
+  EXPECT_EQ(run("fathom analyze m && fathom advise --topology 8x16:1,2,3 m.fdb"), 2);
+  EXPECT_NE(errors().find("made already"), std::string::npos) << errors();
+  EXPECT_EQ(run("fathom advise --topology 8x16:1,2,3 --numa-threshold false-sharing=1e9 m"), 0);
+  EXPECT_NE(text("output").find("8x16:1,2,3"), std::string::npos) << text("output");
+  EXPECT_EQ(text("output").find("false-sharing, padding"), std::string::npos) << text("output");
+}
+
 #ifdef FAKE_APP
 TEST_F(RecordTest, ResolvesTheCallersOfAGpuProgram) {
   // In a sanitizer's build the recorded program gets a library before the sanitizer's own, and ends

@@ -65,6 +65,7 @@ void add_report(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"text", "json"}))
       ->type_name("FORMAT");
   add_color_option(*command, arguments->color);
+  add_numa_options(*command, arguments->analysis);
   command->footer("Example: fathom report run.fdb --kernel transpose --instructions");
   command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }

@@ -8,6 +8,8 @@
 //       process.fathom                  ProcessStart, LoadModule*, Device*, GpuContext*, GpuBinary*, Message*, ProcessEnd
 //       thread-<tid>.fathom             CallPathNode*, ApiCall*, Synchronization* of one thread of the program
 //       gpu.fathom                      Kernel*, Copy*, ..., PcSample*: the collector's own thread
+//       numa.fathom                     CallPathNode*, and snapshots: NumaModule*, NumaThread*, NumaObject*, NumaPage*,
+//                                       NumaPageThread*, NumaLine*, NumaLineThread*, NumaPlace*, then NumaSnapshot
 //   DIR/gpubins/<sha256>.cubin          each loaded GPU binary once, verified by its name
 //   DIR/gpubins/<sha256>.fathom         optional: the Disassembly of that binary
 //
@@ -59,6 +61,17 @@ enum class ChunkType : uint16_t {
   sampling_summary = 20,  // fixed
   disassembly = 21,       // text
   symbol = 22,            // text
+  numa_snapshot = 23,     // fixed
+  numa_thread = 24,       // fixed
+  numa_object = 25,       // fixed
+  numa_page = 26,         // fixed
+  numa_page_thread = 27,  // fixed
+  numa_line = 28,         // fixed
+  numa_line_thread = 29,  // fixed
+  numa_place = 30,        // fixed
+  numa_module = 31,       // fixed
+  data_symbol = 32,       // text
+  pointer_function = 33,  // text
 };
 
 struct RunStart {  // strings: Fathom's version, command line, working directory, events, host
@@ -231,6 +244,121 @@ struct Symbol {      // strings: module path, function (mangled), file
   uint32_t line;
 };
 
+/// What memory accesses of instrumented code say about NUMA and sharing. Everything since the start
+/// of the process is in each snapshot; the last whole one counts. Its records come first, then it.
+struct NumaSnapshot {
+  uint64_t time_ns;               ///< monotonic, since the process started
+  uint64_t records;               ///< NUMA records of this snapshot, this one not counted
+  uint64_t accesses_not_counted;  ///< by threads or in memory that could not be tracked
+  uint32_t number;                ///< from 1
+  uint32_t sampling;              ///< one of 2^sampling intervals was counted; 0: all
+  uint32_t is_last;               ///< 1: written at the end of the process
+  uint32_t page_threshold;        ///< accesses from which on a page was tracked in detail
+  uint32_t line_threshold;        ///< writes from which on a line was tracked by words
+  uint32_t epochs;                ///< in how many phases the synchronization cut the run
+};
+/// A module whose code is instrumented. The others' accesses are not seen.
+struct NumaModule {
+  uint32_t module;  ///< LoadModule::id
+  uint32_t reserved;
+};
+enum class ThreadKind : uint32_t { main = 0, pthread = 1, openmp = 2 };
+struct NumaThread {
+  uint32_t index;      ///< from 0, the main thread
+  uint32_t thread_id;  ///< of the system
+  uint32_t parent;     ///< index
+  ThreadKind kind;
+  uint32_t start_module;   ///< of the start routine or the OpenMP region's function; kNone: unknown
+  uint32_t created_at;     ///< CallPathNode of numa.fathom, or kNone
+  uint64_t start_address;  ///< relative to the module's bias
+  uint64_t stack_low, stack_high;
+  uint64_t start_ns, end_ns;  ///< as NumaSnapshot::time_ns
+  uint64_t cpu_ns;
+  uint64_t reads, writes;  ///< accesses, spin-waits left out
+  uint64_t spin_reads;
+  uint64_t contended_locks, condition_waits, barrier_waits, semaphore_waits;
+  uint64_t wait_ns;      ///< in those
+  uint64_t parallel_ns;  ///< of the time from start to end, how long other threads ran as well
+};
+enum class ObjectKind : uint32_t { heap = 0, mapping = 1, module_data = 2, stack = 3, unknown = 4 };
+/// Memory that was allocated at one place: all objects of the same allocation call path and size
+/// class together; or the data of one module, one thread's stack, or memory of unknown origin.
+struct NumaObject {
+  uint32_t id;
+  ObjectKind kind;
+  uint32_t call_path;  ///< CallPathNode of the allocation in numa.fathom, or kNone
+  uint32_t module;     ///< of module_data: LoadModule::id, else kNone
+  uint32_t thread;     ///< that allocated it (the first one), or whose stack it is; kNone
+  uint32_t reserved;
+  uint64_t address, size;  ///< of the largest one
+  uint64_t count, total_bytes;
+  uint64_t reads, writes;    ///< in pages that were tracked
+  uint64_t remote_accesses;  ///< by other threads than the page's first one
+};
+/// A page of an object that was accessed more often than the threshold. Counts of the accesses to
+/// this object alone, even where others lie in the same page.
+struct NumaPage {
+  uint64_t address;
+  uint32_t object;
+  uint32_t first_thread;  ///< that touched the page first
+  uint64_t reads, writes;
+  uint64_t remote_reads, remote_writes;  ///< by other threads than the first one
+  uint64_t reads_after_last_write;       ///< by all threads
+  uint64_t remote_after_last_write;      ///< of those, by other threads than the first one
+  uint32_t threads;                      ///< how many accessed it
+  uint32_t reserved;
+};
+/// One thread's share of a NumaPage.
+struct NumaPageThread {
+  uint32_t page;  ///< index among the snapshot's NumaPages
+  uint32_t thread;
+  uint64_t reads, writes;
+};
+/// A cache line that several threads accessed in the same phases and at least one wrote, more often
+/// than the threshold.
+struct NumaLine {
+  uint64_t address;
+  uint32_t object;
+  uint32_t threads;
+  double false_invalidations;  ///< expected, of copies held for other words than the written ones
+  double true_invalidations;   ///< expected, of copies held for the same words
+  uint64_t reads, writes;
+};
+/// One thread's share of a NumaLine.
+struct NumaLineThread {
+  uint32_t line;  ///< index among the snapshot's NumaLines
+  uint32_t thread;
+  uint32_t reads[16], writes[16];  ///< by word of 4 bytes; saturating
+};
+/// Where instrumented code accesses an object most: samples of its accesses' places. Or where it
+/// waits for locks, conditions and barriers: each wait.
+struct NumaPlace {
+  uint32_t object;   ///< kNone: a place of waits
+  uint32_t module;   ///< kNone: outside each known module
+  uint64_t address;  ///< relative to the module's bias
+  uint64_t samples;  ///< out of the object's
+  uint32_t is_write;
+  uint32_t reserved;
+};
+/// A global or static variable, resolved on the machine that has the program.
+/// A struct's type comes with its fields: "pair {first:0:8, second:8:8}", by offset and size in
+/// bytes.
+struct DataSymbol {  // strings: module path, name (mangled), file of its declaration, its type
+  uint64_t address;  ///< in the file: without the bias
+  uint64_t size;
+  uint32_t line;
+  uint32_t element_size;  ///< of an array's element; 0 if it is none or unknown
+};
+
+/// A function of a call path that returns a pointer, and so may allocate for its caller.
+struct PointerFunction {  // strings: module path, function (mangled)
+  uint32_t to_void;       ///< 1: void*, 0: to something else
+  uint32_t reserved;
+};
+
+static_assert(sizeof(NumaSnapshot) == 48 && sizeof(NumaThread) == 144 && sizeof(NumaObject) == 80);
+static_assert(sizeof(NumaPage) == 72 && sizeof(NumaLine) == 48 && sizeof(NumaLineThread) == 136);
+static_assert(sizeof(NumaPlace) == 32 && sizeof(NumaPageThread) == 24);
 static_assert(sizeof(CallPathNode) == 24 && sizeof(ApiCall) == 24 && sizeof(PcSample) == 40);
 static_assert(std::is_trivially_copyable_v<Kernel> && sizeof(Kernel) == 104);
 

@@ -38,12 +38,17 @@ std::map<std::string, std::set<uint32_t>> wanted_lines(const Profile& profile) {
     want(instruction.at);
     for (const InlineFrame& frame : instruction.inlined) want(frame.call);
   }
+  for (const Finding& finding : profile.findings) {
+    want(finding.location);
+    for (const RelatedLocation& related : finding.related) want(related.at);
+  }
   return wanted;
 }
 
 }  // namespace
 
 void quote_sources(Profile& profile, const std::vector<std::string>& roots) {
+  profile.sources.clear();
   std::vector<std::string> places = roots;
   if (!profile.run.working_directory.empty()) places.push_back(profile.run.working_directory);
   places.push_back(".");

@@ -21,6 +21,16 @@ std::string function_name(Dwarf_Die* die) {
   return {};
 }
 
+Returned what_is_returned(Dwarf_Die* function) {
+  Dwarf_Attribute attribute;
+  Dwarf_Die type, inner;
+  if (dwarf_formref_die(dwarf_attr_integrate(function, DW_AT_type, &attribute), &type) == nullptr ||
+      dwarf_peel_type(&type, &type) != 0 || dwarf_tag(&type) != DW_TAG_pointer_type)
+    return Returned::other;
+  bool has_type = dwarf_formref_die(dwarf_attr(&type, DW_AT_type, &attribute), &inner) != nullptr;
+  return has_type ? Returned::pointer : Returned::pointer_to_void;
+}
+
 std::string absolute(const char* file, Dwarf_Die* unit) {
   if (file == nullptr) return {};
   Dwarf_Attribute attribute;
@@ -168,7 +178,7 @@ std::vector<CpuSymbolLevel> from_debug_information(Units& units, Dwarf_Addr addr
       if (files != nullptr && file < file_count)
         out.back().file = absolute(dwarf_filesrc(files, file, nullptr, nullptr), unit);
     }
-    out.push_back({function_name(&function), "", 0});
+    out.push_back({function_name(&function), "", 0, what_is_returned(&function)});
   }
   if (out.empty()) out.emplace_back();
   if (Dwarf_Line* line = dwarf_getsrc_die(unit, address - bias)) {

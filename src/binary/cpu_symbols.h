@@ -6,11 +6,14 @@
 
 namespace fathom {
 
+enum class Returned { other, pointer, pointer_to_void };
+
 /// One level of what a CPU address means: a function, and the line in it.
 struct CpuSymbolLevel {
   std::string function;  ///< mangled
   std::string file;      ///< absolute if the debug information allows; may be empty
   uint32_t line = 0;     ///< 0: unknown
+  Returned returned = Returned::other;
 };
 
 /// Resolves addresses of a program or library (addresses in the file, not in memory) with its debug

@@ -53,6 +53,27 @@ TEST(CpuSymbols, NameFunctionFileAndLineOfEachInlinedLevel) {
   EXPECT_NE(symbols[0][1].file.find("cpu_symbols_test.cpp"), std::string::npos);
 }
 
+__attribute__((noinline)) void* void_pointer(uint64_t* where) {
+  *where = where_am_i();
+  return where;
+}
+__attribute__((noinline)) const uint64_t* number_pointer(uint64_t* where) {
+  *where = where_am_i();
+  return where;
+}
+
+TEST(CpuSymbols, TellFunctionsThatReturnPointers) {
+  uint64_t first = 0, second = 0;
+  ASSERT_TRUE(void_pointer(&first) && number_pointer(&second));
+  const uint64_t bias = bias_of_program();
+  const auto symbols =
+      resolve_cpu_addresses(executable_path(), {first - bias, second - bias, outer() - bias});
+  ASSERT_EQ(symbols[0].size(), 1u);
+  EXPECT_EQ(symbols[0][0].returned, Returned::pointer_to_void);
+  EXPECT_EQ(symbols[1].at(0).returned, Returned::pointer);
+  EXPECT_EQ(symbols[2].at(0).returned, Returned::other);
+}
+
 TEST(CpuSymbols, FallBackToTheSymbolTable) {
   Dl_info info{};
   ASSERT_NE(dladdr(dlsym(RTLD_DEFAULT, "qsort"), &info), 0);

@@ -286,6 +286,72 @@ TEST_F(DatabaseTest, KeepsFindingsAndSources) {
   }
 }
 
+void expect_same_object(const NumaObjectFacts& a, const NumaObjectFacts& b) {
+  EXPECT_EQ(a.name, b.name);
+  EXPECT_EQ(a.kind, b.kind);
+  EXPECT_EQ(a.at, b.at);
+  EXPECT_EQ(a.count, b.count);
+  EXPECT_EQ(a.bytes, b.bytes);
+  EXPECT_EQ(a.reads, b.reads);
+  EXPECT_EQ(a.writes, b.writes);
+  EXPECT_EQ(a.remote, b.remote);
+  EXPECT_EQ(a.false_invalidations, b.false_invalidations);
+  EXPECT_EQ(a.true_invalidations, b.true_invalidations);
+  EXPECT_EQ(a.remote_score, b.remote_score);
+  EXPECT_EQ(a.false_score, b.false_score);
+  EXPECT_EQ(a.true_score, b.true_score);
+}
+
+void expect_same_thread(const NumaThreadFacts& a, const NumaThreadFacts& b) {
+  EXPECT_EQ(a.index, b.index);
+  EXPECT_EQ(a.kind, b.kind);
+  EXPECT_EQ(a.start, b.start);
+  EXPECT_EQ(a.at, b.at);
+  EXPECT_EQ(a.reads, b.reads);
+  EXPECT_EQ(a.writes, b.writes);
+  EXPECT_EQ(a.spin_reads, b.spin_reads);
+  EXPECT_EQ(a.contended_locks, b.contended_locks);
+  EXPECT_EQ(a.condition_waits, b.condition_waits);
+  EXPECT_EQ(a.barrier_waits, b.barrier_waits);
+  EXPECT_EQ(a.semaphore_waits, b.semaphore_waits);
+  EXPECT_EQ(a.wait_seconds, b.wait_seconds);
+  EXPECT_EQ(a.cpu_seconds, b.cpu_seconds);
+  EXPECT_EQ(a.seconds, b.seconds);
+}
+
+TEST_F(DatabaseTest, KeepsThreadsAndObjects) {
+  Profile a;
+  a.numa = testing::sample_numa();
+  Result<Profile> read = read_profile(written(a));
+  ASSERT_TRUE(read.ok()) << read.error().message();
+  ASSERT_EQ(read->numa.size(), a.numa.size());
+  for (size_t i = 0; i < a.numa.size(); ++i) {
+    const NumaFacts &x = a.numa[i], &y = read->numa[i];
+    EXPECT_EQ(x.program, y.program);
+    EXPECT_EQ(x.process, y.process);
+    EXPECT_EQ(x.threads, y.threads);
+    EXPECT_EQ(x.mean_cpu_ms, y.mean_cpu_ms);
+    EXPECT_EQ(x.parallel_share, y.parallel_share);
+    EXPECT_EQ(x.migration_score, y.migration_score);
+    EXPECT_EQ(x.phases, y.phases);
+    EXPECT_EQ(x.sampling, y.sampling);
+    EXPECT_EQ(x.accesses_not_counted, y.accesses_not_counted);
+    EXPECT_EQ(x.topology, y.topology);
+    ASSERT_EQ(x.thread_facts.size(), y.thread_facts.size());
+    for (size_t k = 0; k < x.thread_facts.size(); ++k)
+      expect_same_thread(x.thread_facts[k], y.thread_facts[k]);
+    ASSERT_EQ(x.objects.size(), y.objects.size());
+    for (size_t k = 0; k < x.objects.size(); ++k) expect_same_object(x.objects[k], y.objects[k]);
+  }
+  for (const char* damage : {"UPDATE numa_threads SET numa_process = 2 WHERE rowid = 1",
+                             "UPDATE numa_objects SET remote = reads + writes + 1 WHERE rowid = 1",
+                             "UPDATE numa_processes SET mean_cpu_ms = 'long'"}) {
+    std::string file = written(a);
+    run_sql(file, damage);
+    EXPECT_NE(read_error(file).find("damaged profile database"), std::string::npos) << damage;
+  }
+}
+
 TEST_F(DatabaseTest, KeepsAnEmptyProfile) {
   Result<Profile> read = read_profile(written(Profile{}));
   ASSERT_TRUE(read.ok()) << read.error().message();

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <optional>
 
 #include "base/files.h"
@@ -47,13 +48,15 @@ class ProfileReader {
 
   std::string read(Profile& profile) {
     using Step = void (ProfileReader::*)(Profile&);
-    for (Step step : {&ProfileReader::read_files, &ProfileReader::read_run,
-                      &ProfileReader::read_devices, &ProfileReader::read_metrics,
-                      &ProfileReader::read_functions, &ProfileReader::read_contexts,
-                      &ProfileReader::read_kernels, &ProfileReader::read_kernel_parts,
-                      &ProfileReader::read_loops, &ProfileReader::read_instructions,
-                      &ProfileReader::read_blame, &ProfileReader::read_findings,
-                      &ProfileReader::read_finding_parts, &ProfileReader::read_sources}) {
+    for (Step step :
+         {&ProfileReader::read_files, &ProfileReader::read_run, &ProfileReader::read_devices,
+          &ProfileReader::read_metrics, &ProfileReader::read_functions,
+          &ProfileReader::read_contexts, &ProfileReader::read_kernels,
+          &ProfileReader::read_kernel_parts, &ProfileReader::read_loops,
+          &ProfileReader::read_instructions, &ProfileReader::read_blame, &ProfileReader::read_numa,
+          &ProfileReader::read_numa_threads, &ProfileReader::read_numa_objects,
+          &ProfileReader::read_findings, &ProfileReader::read_finding_parts,
+          &ProfileReader::read_sources}) {
       (this->*step)(profile);
       if (!error_.empty()) return error_;
     }
@@ -346,6 +349,75 @@ class ProfileReader {
     return range;
   }
 
+  void read_numa(Profile& profile) {
+    each("numa_processes",
+         "program, process, threads, mean_cpu_ms, parallel_share, migration_score, phases, "
+         "sampling, accesses_not_counted, topology",
+         0, [&](Rows& rows) {
+           NumaFacts& n = profile.numa.emplace_back();
+           n.program = rows.text();
+           n.process = rows.u32();
+           n.threads = rows.u64();
+           n.mean_cpu_ms = rows.real();
+           n.parallel_share = rows.real();
+           n.migration_score = rows.real();
+           n.phases = rows.u32();
+           n.sampling = rows.u32();
+           n.accesses_not_counted = rows.u64();
+           n.topology = rows.text();
+         });
+  }
+
+  void read_numa_threads(Profile& profile) {
+    each("numa_threads",
+         "numa_process, thread, kind, start, file, line, reads, writes, spin_reads, "
+         "contended_locks, condition_waits, barrier_waits, semaphore_waits, wait_seconds, "
+         "cpu_seconds, seconds",
+         1, [&](Rows& rows) {
+           uint32_t process = rows.id(profile.numa.size());
+           NumaThreadFacts t;
+           t.index = rows.u32();
+           t.kind = rows.text();
+           t.start = rows.text();
+           t.at = location(rows);
+           t.reads = rows.u64();
+           t.writes = rows.u64();
+           t.spin_reads = rows.u64();
+           t.contended_locks = rows.u64();
+           t.condition_waits = rows.u64();
+           t.barrier_waits = rows.u64();
+           t.semaphore_waits = rows.u64();
+           t.wait_seconds = rows.real();
+           t.cpu_seconds = rows.real();
+           t.seconds = rows.real();
+           if (!rows.failed()) profile.numa[process].thread_facts.push_back(std::move(t));
+         });
+  }
+
+  void read_numa_objects(Profile& profile) {
+    each("numa_objects",
+         "numa_process, name, kind, file, line, count, bytes, reads, writes, remote, "
+         "false_invalidations, true_invalidations, remote_score, false_score, true_score",
+         1, [&](Rows& rows) {
+           uint32_t process = rows.id(profile.numa.size());
+           NumaObjectFacts o;
+           o.name = rows.text();
+           o.kind = rows.text();
+           o.at = location(rows);
+           o.count = rows.u64();
+           o.bytes = rows.u64();
+           o.reads = rows.u64();
+           o.writes = rows.u64();
+           o.remote = rows.u64();
+           o.false_invalidations = rows.real();
+           o.true_invalidations = rows.real();
+           o.remote_score = rows.real();
+           o.false_score = rows.real();
+           o.true_score = rows.real();
+           if (!rows.failed()) profile.numa[process].objects.push_back(std::move(o));
+         });
+  }
+
   void read_findings(Profile& profile) {
     each("findings",
          "kind, fix, subject, file, line, speedup_low, speedup_mid, speedup_high, "
@@ -470,6 +542,12 @@ Result<Done> check_identity(sqlite3* database, const std::string& path) {
                          format("profile database of version %lld; this fathom reads version %u",
                                 (long long)*version, kSchemaVersion),
                          *version > kSchemaVersion ? "use a newer fathom" : kRemake);
+  // SQLite takes the missing end of a cut page for zeros.
+  std::error_code unknown;
+  int64_t pages = ask(database, "PRAGMA page_count").value_or(0);
+  int64_t page_size = ask(database, "PRAGMA page_size").value_or(0);
+  if (std::filesystem::file_size(path, unknown) != uint64_t(pages * page_size))
+    return not_a_profile(path, "damaged profile database: its end is missing", kRemake);
   if (schema_text(database) != expected_schema())
     return not_a_profile(path, "damaged profile database: its tables are not what they should be",
                          kRemake);

@@ -5,7 +5,7 @@
 
 namespace fathom {
 
-inline constexpr uint32_t kSchemaVersion = 1;
+inline constexpr uint32_t kSchemaVersion = 2;
 /// SQLite's application id: "Fthm".
 inline constexpr uint32_t kApplicationId = 0x4674686d;
 
@@ -185,6 +185,41 @@ CREATE TABLE blame (
   stalls REAL NOT NULL, exposed REAL NOT NULL, -- samples
   distance INTEGER NOT NULL, -- instructions on the longest path
   through TEXT NOT NULL -- register or barrier
+);
+
+-- Processes whose memory accesses were recorded; docs/numa.md defines the terms.
+CREATE TABLE numa_processes (
+  id INTEGER PRIMARY KEY,
+  program TEXT NOT NULL, process INTEGER NOT NULL,
+  threads INTEGER NOT NULL, -- that ran
+  mean_cpu_ms REAL NOT NULL, -- the "time" of the scores
+  parallel_share REAL NOT NULL, -- of the run's time in which several threads ran
+  migration_score REAL NOT NULL,
+  phases INTEGER NOT NULL,
+  sampling INTEGER NOT NULL, -- one of 2^sampling intervals was counted
+  accesses_not_counted INTEGER NOT NULL,
+  topology TEXT NOT NULL -- that gains were estimated for
+);
+CREATE TABLE numa_threads (
+  numa_process INTEGER NOT NULL REFERENCES numa_processes,
+  thread INTEGER NOT NULL, -- 0: the main one
+  kind TEXT NOT NULL, -- main, pthread, openmp
+  start TEXT NOT NULL, file INTEGER REFERENCES files, line INTEGER NOT NULL,
+  reads INTEGER NOT NULL, writes INTEGER NOT NULL, spin_reads INTEGER NOT NULL,
+  contended_locks INTEGER NOT NULL, condition_waits INTEGER NOT NULL,
+  barrier_waits INTEGER NOT NULL, semaphore_waits INTEGER NOT NULL,
+  wait_seconds REAL NOT NULL, cpu_seconds REAL NOT NULL, seconds REAL NOT NULL
+);
+CREATE TABLE numa_objects (
+  numa_process INTEGER NOT NULL REFERENCES numa_processes,
+  name TEXT NOT NULL,
+  kind TEXT NOT NULL, -- heap, mapping, variable, stack, unknown
+  file INTEGER REFERENCES files, line INTEGER NOT NULL, -- of the allocation or declaration
+  count INTEGER NOT NULL, bytes INTEGER NOT NULL,
+  reads INTEGER NOT NULL, writes INTEGER NOT NULL,
+  remote INTEGER NOT NULL, -- of the reads and writes
+  false_invalidations REAL NOT NULL, true_invalidations REAL NOT NULL,
+  remote_score REAL NOT NULL, false_score REAL NOT NULL, true_score REAL NOT NULL
 );
 
 -- Advice, best first. A speedup of 1.25 means 1.25 times as fast; NULL: no estimate.

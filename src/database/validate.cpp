@@ -127,6 +127,16 @@ std::string check_instructions(const Profile& profile) {
   return "";
 }
 
+std::string check_numa(const Profile& profile) {
+  for (const NumaFacts& numa : profile.numa)
+    for (size_t i = 0; i < numa.objects.size(); ++i) {
+      const NumaObjectFacts& object = numa.objects[i];
+      bool fits = object.remote <= object.reads || object.remote - object.reads <= object.writes;
+      if (!fits) return at("object", i, "more remote accesses than accesses");
+    }
+  return "";
+}
+
 std::string check_sources(const Profile& profile) {
   for (size_t i = 1; i < profile.sources.size(); ++i)
     if (profile.sources[i - 1].file >= profile.sources[i].file)
@@ -138,7 +148,7 @@ std::string check_sources(const Profile& profile) {
 
 std::string find_contradiction(const Profile& profile) {
   for (auto check : {check_metrics, check_contexts, check_kernels, check_loops, check_instructions,
-                     check_sources}) {
+                     check_numa, check_sources}) {
     std::string contradiction = check(profile);
     if (!contradiction.empty()) return contradiction;
   }

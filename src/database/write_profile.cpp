@@ -31,6 +31,7 @@ class ProfileWriter {
     write_kernels();
     write_instructions();
     write_blame();
+    write_numa();
     write_findings();
     write_sources();
     keep_error(files_);
@@ -192,6 +193,26 @@ class ProfileWriter {
       blame.add(edge.consumer, OptionalId{edge.producer}, static_cast<uint32_t>(edge.reason),
                 word_for(edge.kind), edge.stalls, edge.latency, edge.distance, edge.through);
     keep_error(blame);
+  }
+
+  void write_numa() {
+    Inserter processes(database_, "numa_processes"), threads(database_, "numa_threads");
+    Inserter objects(database_, "numa_objects");
+    uint32_t id = 0;
+    for (const NumaFacts& n : profile_.numa) {
+      processes.add(id, n.program, n.process, n.threads, n.mean_cpu_ms, n.parallel_share,
+                    n.migration_score, n.phases, n.sampling, n.accesses_not_counted, n.topology);
+      for (const NumaThreadFacts& t : n.thread_facts)
+        threads.add(id, t.index, t.kind, t.start, file(t.at.file), t.at.line, t.reads, t.writes,
+                    t.spin_reads, t.contended_locks, t.condition_waits, t.barrier_waits,
+                    t.semaphore_waits, t.wait_seconds, t.cpu_seconds, t.seconds);
+      for (const NumaObjectFacts& o : n.objects)
+        objects.add(id, o.name, o.kind, file(o.at.file), o.at.line, o.count, o.bytes, o.reads,
+                    o.writes, o.remote, o.false_invalidations, o.true_invalidations, o.remote_score,
+                    o.false_score, o.true_score);
+      ++id;
+    }
+    for (const Inserter* table : {&processes, &threads, &objects}) keep_error(*table);
   }
 
   void write_findings() {

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "measurement/measurement.h"
-#include "measurement/testing.h"
+#include "measurement/numa_testing.h"
 
 namespace fathom {
 namespace {
@@ -43,6 +43,11 @@ void describe_run(const Measurement& measurement, Lines& lines) {
     for (size_t depth = 0; depth < levels.size(); ++depth)
       lines.insert("symbol " + key.first + number(key.second) + " " + number(depth) +
                    levels[depth].function + levels[depth].at.file + number(levels[depth].at.line));
+  for (const auto& [function, to_void] : measurement.pointer_functions)
+    lines.insert("pointer from " + function.first + function.second + number(to_void));
+  for (const auto& [path, variables] : measurement.variables)
+    for (const DataVariable& variable : variables)
+      lines.insert("variable " + path + variable.name + number(variable.address));
   for (const auto& [sha256, binary] : measurement.binaries) {
     lines.insert("binary " + sha256 + std::string(as_text(*binary.bytes)));
     if (!binary.disassembly.empty())
@@ -91,6 +96,29 @@ void describe_gpu(const Process& process, const std::string& who, Lines& lines) 
   if (process.sampling.total) lines.insert(who + "samples " + number(process.sampling.total));
 }
 
+void describe_numa(const Process& process, const std::string& who, Lines& lines) {
+  const NumaMeasurement& numa = process.numa;
+  for (const NumaThread& thread : numa.threads)
+    lines.insert(who + "thread " + number(thread.index) + " " + number(thread.reads));
+  for (const NumaObject& object : numa.objects)
+    lines.insert(who + "object " + number(object.address) + " " + number(object.reads));
+  for (const NumaPage& page : numa.pages) {
+    std::string line = who + "page " + number(page.address) + " of " +
+                       number(numa.objects.at(page.object).address);
+    lines.insert(line);
+    for (const NumaPageShare& share : page.shares)
+      if (share.thread != kNoId)
+        lines.insert(line + " by " + number(numa.threads.at(share.thread).index));
+  }
+  for (const NumaLine& line : numa.lines)
+    lines.insert(who + "line " + number(line.address) + " " + number(line.shares.size()));
+  for (const NumaPlace& place : numa.places) {
+    lines.insert(who + "place " + number(place.address));
+    if (place.module != kNoId)
+      lines.insert(who + "place " + number(place.address) + process.modules.at(place.module).path);
+  }
+}
+
 Lines describe(const Measurement& measurement) {
   Lines lines;
   describe_run(measurement, lines);
@@ -107,8 +135,34 @@ Lines describe(const Measurement& measurement) {
       lines.insert(who + "loaded " + binary.sha256 + number(binary.crc));
     describe_calls(process, who, lines);
     describe_gpu(process, who, lines);
+    describe_numa(process, who, lines);
   }
   return lines;
+}
+
+void add_numa(ProcessBuilder& process, uint32_t app) {
+  testing::NumaBuilder numa(process);
+  uint32_t site = numa.frame(record::kNone, app, 0x60);
+  numa.module(app);
+  record::NumaThread thread{};
+  thread.reads = 40;
+  thread.created_at = site;
+  numa.thread(thread);
+  record::NumaObject object{};
+  object.call_path = site;
+  object.address = 0x1000;
+  object.reads = 40;
+  uint32_t id = numa.object(object);
+  record::NumaPage page{};
+  page.address = 0x1000;
+  page.object = id;
+  page.reads = 40;
+  numa.page_thread({numa.page(page), 0, 40, 0});
+  record::NumaLineThread share{};
+  share.line = numa.line({0x1040, id, 2, 1, 2, 3, 4});
+  numa.line_thread(share);
+  numa.place({id, app, 0x70, 4, 0, 0});
+  numa.snapshot();
 }
 
 /// Something of everything, in little space.
@@ -117,6 +171,8 @@ Files small_measurement() {
   std::string sha256 = builder.add_binary("cubin");
   builder.add_disassembly(sha256, "nvdisasm", "NOP ;");
   builder.symbol("/bin/app", 0x40, "main", "main.cpp", 12);
+  builder.pointer_function("/bin/app", "make", true);
+  builder.variable("/bin/app", {0x2000, 8, 3, 0}, "counter", "main.cpp", "long");
   builder.symbol("/bin/app", 0x40, "inlined", "main.h", 2, 1);
   ProcessBuilder& process = builder.add_process();
   uint32_t app = process.module("/bin/app");
@@ -137,6 +193,7 @@ Files small_measurement() {
   process.pc_sample(9, "first", 0x10, "stalled_wait", 4);
   process.pc_sample(9, "second", 0x20, "stalled_barrier", 5);
   process.sampling(9);
+  add_numa(process, app);
   builder.add_process("/bin/other").killed();
   return builder.files();
 }

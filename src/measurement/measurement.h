@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "measurement/numa.h"
 #include "model/gpu_operation.h"
 #include "model/profile.h"
 
@@ -67,6 +68,7 @@ struct Process {
   std::vector<GpuOperation> operations;           ///< by start time
   std::vector<PcSampleRecord> samples;
   SamplingTotals sampling;
+  NumaMeasurement numa;
 };
 
 /// One level of what a CPU address means; outermost first.
@@ -88,7 +90,11 @@ struct Measurement {
   std::vector<Process> processes;                ///< by start time, then pid
   std::map<std::string, StoredBinary> binaries;  ///< by SHA-256; only intact ones
   std::map<std::pair<std::string, uint64_t>, std::vector<CpuSymbol>>
-      symbols;                    ///< by module path and address
+      symbols;  ///< by module path and address
+  std::map<std::string, std::vector<DataVariable>>
+      variables;  ///< by module path; sorted by address
+  std::map<std::pair<std::string, std::string>, bool>
+      pointer_functions;          ///< by module path and mangled name: whether void* is returned
   std::vector<Warning> warnings;  ///< the collectors' messages, and what was cut or damaged
 };
 

@@ -85,7 +85,10 @@ void ProcessReader::add_file(const std::string& name, Bytes bytes) {
   strings_.clear();
   nodes_.clear();
   reserve(chunks);
-  for (const Chunk& chunk : chunks) add_chunk(chunk, complaints);
+  NumaReader numa(modules_, nodes_);
+  for (const Chunk& chunk : chunks) add_chunk(chunk, numa, complaints);
+  if (NumaMeasurement snapshot = numa.finish(complaints); snapshot.number != 0)
+    process_.numa = std::move(snapshot);
   complaints.report(warnings_);
 }
 
@@ -108,7 +111,7 @@ void ProcessReader::add_records(const Chunk& chunk, Complaints& complaints) {
                           [this](const auto&... parts) { return this->add(parts...); });
 }
 
-void ProcessReader::add_chunk(const Chunk& chunk, Complaints& complaints) {
+void ProcessReader::add_chunk(const Chunk& chunk, NumaReader& numa, Complaints& complaints) {
   if (!is_known_version(chunk, complaints)) return;
   switch (chunk.type) {
     case ChunkType::process_start:
@@ -148,7 +151,7 @@ void ProcessReader::add_chunk(const Chunk& chunk, Complaints& complaints) {
     case ChunkType::sampling_summary:
       return add_records<record::SamplingSummary>(chunk, complaints);
     default:
-      note_unknown_type(chunk, complaints);
+      if (!numa.add_chunk(chunk, complaints)) note_unknown_type(chunk, complaints);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "measurement/measurement.h"
+#include "measurement/numa_reader.h"
 #include "measurement/records.h"
 
 namespace fathom {
@@ -34,7 +35,7 @@ class ProcessReader {
  private:
   void read_folder_name();
   void reserve(const std::vector<Chunk>& chunks);
-  void add_chunk(const Chunk& chunk, Complaints& complaints);
+  void add_chunk(const Chunk& chunk, NumaReader& numa, Complaints& complaints);
   template <class Record>
   void add_records(const Chunk& chunk, Complaints& complaints);
   uint32_t intern(std::string_view name);

@@ -31,6 +31,10 @@ template <>
 inline constexpr size_t kStringsOf<record::Disassembly> = 2;
 template <>
 inline constexpr size_t kStringsOf<record::Symbol> = 3;
+template <>
+inline constexpr size_t kStringsOf<record::DataSymbol> = 4;
+template <>
+inline constexpr size_t kStringsOf<record::PointerFunction> = 2;
 
 /// False, with a note, for a chunk whose format this reader does not know.
 bool is_known_version(const Chunk& chunk, Complaints& complaints);

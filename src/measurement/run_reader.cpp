@@ -1,5 +1,7 @@
 #include "measurement/run_reader.h"
 
+#include <algorithm>
+
 #include "measurement/records.h"
 
 namespace fathom {
@@ -18,6 +20,7 @@ class RunReader {
     for (const Damage& damage : damages) complaints_.add(damage);
     for (const Chunk& chunk : chunks)
       if (is_known_version(chunk, complaints_)) add_chunk(chunk);
+    sort_variables();
     complaints_.report(measurement_.warnings);
     return chunks.size();
   }
@@ -35,6 +38,10 @@ class RunReader {
         return for_each_record<record::Message>(chunk, complaints_, use);
       case ChunkType::symbol:
         return for_each_record<record::Symbol>(chunk, complaints_, use);
+      case ChunkType::data_symbol:
+        return for_each_record<record::DataSymbol>(chunk, complaints_, use);
+      case ChunkType::pointer_function:
+        return for_each_record<record::PointerFunction>(chunk, complaints_, use);
       default:
         note_unknown_type(chunk, complaints_);
     }
@@ -83,6 +90,33 @@ class RunReader {
     const CpuSymbol& known = levels[symbol.depth];
     bool same = known.function == level.function && known.at == level.at;
     return same ? nullptr : "a symbol that differs from an earlier one of its address: left out";
+  }
+
+  const char* add(const record::DataSymbol& symbol, const Strings<record::DataSymbol>& strings) {
+    if (symbol.size > UINT64_MAX - symbol.address)
+      return "a variable that leaves the address space: left out";
+    measurement_.variables[std::string(strings[0])].push_back(
+        {symbol.address,
+         symbol.size,
+         std::string(strings[1]),
+         {std::string(strings[2]), symbol.line},
+         std::string(strings[3]),
+         symbol.element_size});
+    return nullptr;
+  }
+
+  const char* add(const record::PointerFunction& function,
+                  const Strings<record::PointerFunction>& strings) {
+    measurement_.pointer_functions[{std::string(strings[0]), std::string(strings[1])}] =
+        function.to_void != 0;
+    return nullptr;
+  }
+
+  void sort_variables() {
+    for (auto& [path, variables] : measurement_.variables)
+      std::stable_sort(
+          variables.begin(), variables.end(),
+          [](const DataVariable& a, const DataVariable& b) { return a.address < b.address; });
   }
 
   Measurement& measurement_;

@@ -245,6 +245,18 @@ void MeasurementBuilder::symbol(const std::string& module_path, uint64_t address
   run_.add(ChunkType::symbol, record::Symbol{address, depth, line}, {module_path, function, file});
 }
 
+void MeasurementBuilder::variable(const std::string& module_path, const record::DataSymbol& symbol,
+                                  const std::string& name, const std::string& file,
+                                  const std::string& type) {
+  run_.add(ChunkType::data_symbol, symbol, {module_path, name, file, type});
+}
+
+void MeasurementBuilder::pointer_function(const std::string& module_path,
+                                          const std::string& function, bool to_void) {
+  run_.add(ChunkType::pointer_function, record::PointerFunction{to_void, 0},
+           {module_path, function});
+}
+
 std::map<std::string, std::string> MeasurementBuilder::files() {
   if (finished_ && !ended_) run_.add(ChunkType::run_end, record::RunEnd{0, 0, 2'500'000'000});
   ended_ = true;

@@ -133,6 +133,9 @@ class MeasurementBuilder {
   /// One level of what a CPU address means, outermost first.
   void symbol(const std::string& module_path, uint64_t address, const std::string& function,
               const std::string& file, uint32_t line, uint32_t depth = 0);
+  void variable(const std::string& module_path, const record::DataSymbol& symbol,
+                const std::string& name, const std::string& file, const std::string& type);
+  void pointer_function(const std::string& module_path, const std::string& function, bool to_void);
   /// Leaves RunEnd out.
   void unfinished() { finished_ = false; }
 

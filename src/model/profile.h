@@ -8,6 +8,7 @@
 
 #include "model/finding.h"
 #include "model/gpu_operation.h"
+#include "model/numa_facts.h"
 #include "model/stall_reason.h"
 #include "model/topdown.h"
 
@@ -214,6 +215,7 @@ struct Profile {
   std::vector<LoopFacts> loops;
   std::vector<InstructionFacts> instructions;  ///< sorted by function, then offset
   std::vector<BlameEdge> blame;
+  std::vector<NumaFacts> numa;      ///< of each process with instrumented code
   std::vector<Finding> findings;    ///< best first
   std::vector<SourceText> sources;  ///< sorted by file
 };

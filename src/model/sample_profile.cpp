@@ -482,6 +482,41 @@ Profile sample_profile() {
   return p;
 }
 
+std::vector<NumaFacts> sample_numa() {
+  NumaFacts numa;
+  numa.program = "solver";
+  numa.process = 1;
+  numa.threads = 2;
+  numa.mean_cpu_ms = 125.5;
+  numa.parallel_share = 0.75;
+  numa.migration_score = 12.25;
+  numa.phases = 4;
+  numa.sampling = 2;
+  numa.accesses_not_counted = 17;
+  numa.topology = "2x16:1,1.6";
+  numa.thread_facts = {
+      {0, "main", "", {}, 1000, 200, 0, 1, 0, 3, 0, 0.001, 0.1, 0.2},
+      {1, "pthread", "work", {kHost, 12}, 5000, 700, 9, 4, 5, 6, 7, 0.0625, 0.151, 0.19}};
+  numa.objects = {{"heap memory of make, main.cpp:19",
+                   "heap",
+                   {kHost, 19},
+                   2,
+                   8192,
+                   5500,
+                   800,
+                   4000,
+                   1.5,
+                   0.25,
+                   31.75,
+                   0.5,
+                   0.125},
+                  {"total", "variable", {}, 1, 8, 500, 100, 0, 0, 60.5, 0, 0, 2.5}};
+  NumaFacts other;
+  other.program = "helper";
+  other.process = 3;
+  return {numa, other};
+}
+
 Profile large_profile(uint32_t instructions) {
   using R = StallReason;
   Profile p;

@@ -9,6 +9,9 @@ namespace fathom::testing {
 /// it, and the conservation laws of docs/design.md hold.
 Profile sample_profile();
 
+/// Two processes whose memory accesses were recorded, with a value in each field.
+std::vector<NumaFacts> sample_numa();
+
 /// A profile with as many instructions, for measuring: each has samples of four reasons.
 Profile large_profile(uint32_t instructions);
 

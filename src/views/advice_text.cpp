@@ -85,23 +85,39 @@ class AdvicePrinter {
 
   /// What the advice rests on, and what was wrong with it.
   void basis() {
-    const RunFacts& run = profile_.run;
-    std::string text = counted(run.samples_attributed, "sample", "samples") + " in " +
-                       counted(profile_.kernels.size(), "kernel", "kernels");
-    if (!profile_.devices.empty()) text += ", on " + printable(profile_.devices[0].name);
-    text_ += paint(style_, Paint::dim, "  " + text) + "\n";
+    for (const NumaFacts& numa : profile_.numa)
+      text_ += paint(style_, Paint::dim,
+                     "  memory accesses of " + counted(numa.threads, "thread", "threads") + " to " +
+                         counted(numa.objects.size(), "object", "objects") +
+                         "; gains for the topology " + printable(numa.topology)) +
+               "\n";
+    if (is_about_gpu(profile_)) basis_of_gpu();
     for (const Warning& warning : profile_.warnings)
       if (warning.severity != WarningSeverity::note)
         text_ += paragraph("  " + paint(style_, Paint::bad, "!") + " ", printable(warning.what), 4,
                            style_.width);
   }
 
+  void basis_of_gpu() {
+    const RunFacts& run = profile_.run;
+    std::string text = counted(run.samples_attributed, "sample", "samples") + " in " +
+                       counted(profile_.kernels.size(), "kernel", "kernels");
+    if (!profile_.devices.empty()) text += ", on " + printable(profile_.devices[0].name);
+    text_ += paint(style_, Paint::dim, "  " + text) + "\n";
+  }
+
   void nothing_found() {
-    const char* why =
-        profile_.run.samples_attributed == 0
-            ? "Nothing to advise: no instruction was sampled. Record with `-e gpu=cuda,pc` to see "
-              "inside the kernels."
-            : "Nothing to advise here: no known pattern of lost time is large enough.";
+    const char* why = "Nothing to advise here: no known pattern of lost time is large enough.";
+    if (!is_about_gpu(profile_))
+      why = profile_.numa.empty() ? "Nothing to advise: no memory access was recorded."
+                                  : "Nothing to advise: no score of remote accesses, shared lines, "
+                                    "waits or uneven work "
+                                    "is above its threshold and worth a change.";
+    else if (profile_.run.samples_attributed == 0)
+      why =
+          "Nothing to advise: no instruction was sampled. Record with `-e gpu=cuda,pc` to see "
+          "inside "
+          "the kernels.";
     text_ += "\n" + paragraph("  ", why, 2, style_.width);
     omitted();
   }
@@ -129,7 +145,8 @@ class AdvicePrinter {
     size_t room = style_.width > 74 ? style_.width - 54 : 22, widest = 0;
     for (const Numbered& n : best) widest = std::max(widest, columns(printable(n.finding->title)));
     widest = std::min(widest, room);
-    text_ += paint(style_, Paint::dim, "  program   kernel") + "\n";
+    const char* header = is_about_gpu(profile_) ? "  program   kernel" : "  program     part";
+    text_ += paint(style_, Paint::dim, header) + "\n";
     for (const Numbered& n : best) {
       std::string place = places_.show(n.finding->location);
       if (place.empty()) place = show_function(n.finding->subject);
@@ -251,8 +268,13 @@ class AdvicePrinter {
     omitted();
     std::string note =
         "A speedup of 1.25x means that the same work takes 1/1.25 of the time. Each estimate is "
-        "for one change alone: gains of several changes overlap and do not multiply. Ranges show "
-        "the error of sampling (95%) and that of the model. Change one thing, then measure again.";
+        "for one change alone: gains of several changes overlap and do not multiply. ";
+    note += is_about_gpu(profile_)
+                ? "Ranges show the error of sampling (95%) and that of the model. "
+                : "Ranges show how far the assumptions may be off. ";
+    if (is_about_gpu(profile_) && !profile_.numa.empty())
+      note += "For memory and threads of the CPU they show how far the assumptions may be off. ";
+    note += "Change one thing, then measure again.";
     if (profile_.run.sampling_period_log2 && !profile_.run.sampling_serialized)
       note +=
           " Samples of a function that was launched from several places are shared among these by "

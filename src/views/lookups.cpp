@@ -37,6 +37,14 @@ double MetricLookup::total(std::string_view name) const {
   return inclusive(0, find(name));
 }
 
+bool is_about_gpu(const Profile& profile) {
+  const std::string& events = profile.run.events;
+  bool asked = events.find("gpu=") != std::string::npos;
+  bool only_numa = !profile.numa.empty() || starts_with(events, "numa");
+  return !profile.devices.empty() || !profile.kernels.empty() || (asked && profile.numa.empty()) ||
+         !only_numa;
+}
+
 std::string show_path(const Profile& profile, const std::string& file) {
   const std::string& folder = profile.run.working_directory;
   bool inside = folder.size() > 1 && starts_with(file, folder + "/");
@@ -60,6 +68,8 @@ void each_file(const Profile& profile, Function f) {
     f(instruction.at.file);
     for (const InlineFrame& frame : instruction.inlined) f(frame.call.file);
   }
+  for (const NumaFacts& numa : profile.numa)
+    for (const NumaObjectFacts& object : numa.objects) f(object.at.file);
   for (const Finding& finding : profile.findings) {
     f(finding.location.file);
     for (const RelatedLocation& related : finding.related) f(related.at.file);

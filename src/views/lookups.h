@@ -27,6 +27,9 @@ class MetricLookup {
   const Profile& profile_;
 };
 
+/// Whether the run was about a GPU: anything but the memory accesses of a CPU program alone.
+bool is_about_gpu(const Profile& profile);
+
 /// Relative to the run's working directory where the file is in it.
 std::string show_path(const Profile& profile, const std::string& file);
 

@@ -20,8 +20,10 @@ std::string without_samples(const Profile& profile, const Style& style) {
   return heading(style, "Inside the kernels") + paragraph("  ", text, 2, style.width);
 }
 
-std::string next_steps(const Scope& scope, const Style& style) {
-  if (!scope.whole || scope.kernels.empty()) return "";
+std::string next_steps(const Scope& scope, bool has_findings, const Style& style) {
+  if (!scope.whole || (scope.kernels.empty() && !has_findings)) return "";
+  if (scope.kernels.empty())
+    return heading(style, "Next") + "  fathom advise FILE    what to change, and what it brings\n";
   // Up to the template arguments: shells take "<" for themselves.
   std::string name = short_name(scope.kernels[0]->name);
   std::string detail = "fathom report FILE --kernel " +
@@ -40,9 +42,12 @@ Result<std::string> report_text(const Profile& profile, const ReportOptions& opt
   if (!scope) return scope.error();
   std::string text = run_section(profile, options.style) + warnings_section(profile, options.style);
   if (scope->whole) {
-    text += operations_section(profile, options.style);
-    text += kernels_section(profile, options);
-    text += contexts_section(profile, options);
+    if (is_about_gpu(profile)) {
+      text += operations_section(profile, options.style);
+      text += kernels_section(profile, options);
+      text += contexts_section(profile, options);
+    }
+    text += numa_section(profile, options);
   } else if (!options.kernel.empty()) {
     for (const KernelSummary* kernel : scope->kernels)
       text += kernel_section(profile, *kernel, options.style);
@@ -55,7 +60,8 @@ Result<std::string> report_text(const Profile& profile, const ReportOptions& opt
     text += lines_section(profile, *scope, options);
     if (options.instructions) text += instructions_section(profile, *scope, options);
   }
-  return without_trailing_spaces(text + next_steps(*scope, options.style));
+  return without_trailing_spaces(text +
+                                 next_steps(*scope, !profile.findings.empty(), options.style));
 }
 
 }  // namespace fathom

@@ -104,6 +104,60 @@ Json json_of(const Warning& warning) {
           {"hint", warning.hint}};
 }
 
+Json json_of(const NumaThreadFacts& t) {
+  return {{"thread", t.index},
+          {"kind", t.kind},
+          {"start", t.start},
+          {"file", t.at.file},
+          {"line", t.at.line},
+          {"reads", t.reads},
+          {"writes", t.writes},
+          {"spin_reads", t.spin_reads},
+          {"contended_locks", t.contended_locks},
+          {"condition_waits", t.condition_waits},
+          {"barrier_waits", t.barrier_waits},
+          {"semaphore_waits", t.semaphore_waits},
+          {"wait_seconds", t.wait_seconds},
+          {"cpu_seconds", t.cpu_seconds},
+          {"seconds", t.seconds}};
+}
+
+Json json_of(const NumaObjectFacts& o) {
+  return {{"name", o.name},
+          {"kind", o.kind},
+          {"file", o.at.file},
+          {"line", o.at.line},
+          {"count", o.count},
+          {"bytes", o.bytes},
+          {"reads", o.reads},
+          {"writes", o.writes},
+          {"local", o.local()},
+          {"remote", o.remote},
+          {"false_invalidations", o.false_invalidations},
+          {"true_invalidations", o.true_invalidations},
+          {"remote_score", o.remote_score},
+          {"false_sharing_score", o.false_score},
+          {"true_sharing_score", o.true_score}};
+}
+
+Json json_of(const NumaFacts& numa) {
+  Json threads = Json::array(), objects = Json::array();
+  for (const NumaThreadFacts& thread : numa.thread_facts) threads.push_back(json_of(thread));
+  for (const NumaObjectFacts& object : numa.objects) objects.push_back(json_of(object));
+  return {{"program", numa.program},
+          {"process", numa.process},
+          {"threads_that_ran", numa.threads},
+          {"mean_cpu_ms", numa.mean_cpu_ms},
+          {"parallel_share", numa.parallel_share},
+          {"migration_score", numa.migration_score},
+          {"phases", numa.phases},
+          {"sampling_log2", numa.sampling},
+          {"accesses_not_counted", numa.accesses_not_counted},
+          {"topology", numa.topology},
+          {"threads", threads},
+          {"objects", objects}};
+}
+
 }  // namespace
 
 Result<std::string> report_json(const Profile& profile, const ReportOptions& options) {
@@ -120,14 +174,18 @@ Result<std::string> report_json(const Profile& profile, const ReportOptions& opt
   for (const Metric& metric : profile.metrics)
     if (double value = table.total(metric.name); value != 0)
       metrics[metric.name] = {{"value", value}, {"unit", metric.unit}};
-  return text_of({{"schema_version", 1},
-                  {"run", json_of(profile.run, profile.devices)},
-                  {"warnings", warnings},
-                  {"metrics", metrics},
-                  {"scope", scope->title},
-                  {"kernels", kernels},
-                  {"topdown", json_of(scope->topdown)},
-                  {"hot_lines", lines}});
+  Json numa = Json::array();
+  for (const NumaFacts& process : profile.numa) numa.push_back(json_of(process));
+  Json report = {{"schema_version", 1},
+                 {"run", json_of(profile.run, profile.devices)},
+                 {"warnings", warnings},
+                 {"metrics", metrics},
+                 {"scope", scope->title},
+                 {"kernels", kernels},
+                 {"topdown", json_of(scope->topdown)},
+                 {"hot_lines", lines}};
+  if (!numa.empty()) report["numa"] = numa;
+  return text_of(report);
 }
 
 }  // namespace fathom

@@ -90,7 +90,7 @@ std::string run_section(const Profile& profile, const Style& style) {
   text += row(style, "Ran on", machine_text(run));
   text += device_rows(profile, style);
   if (!run.events.empty()) text += row(style, "Measured", printable(run.events));
-  return text + sampling_rows(run, style);
+  return is_about_gpu(profile) ? text + sampling_rows(run, style) : text;
 }
 
 std::string warnings_section(const Profile& profile, const Style& style) {

@@ -1,0 +1,58 @@
+#pragma once
+// What instrumented code and the NUMA runtime agree on. The compiler pass (instrument/) writes the
+// fast path into the program; __tsan_* callbacks take the same path; the rest is the runtime's.
+
+#include <cstdint>
+
+namespace fathom::numa {
+
+inline constexpr unsigned kLineBits = 6, kWordBits = 2, kPageBits = 12;
+inline constexpr unsigned kLinesOfPage = 1u << (kPageBits - kLineBits);
+inline constexpr unsigned kCachedPages = 2048;  ///< of a thread; a power of two
+
+/// Accesses that the fast path has counted and the runtime has not taken yet.
+struct LineCounter {
+  uint32_t reads, writes;
+};
+
+/// Where a thread counts its accesses to a page. The slot of an address is (address >> kPageBits) %
+/// kCachedPages.
+///
+/// Fast path, where line = address >> kLineBits is the one that the access begins in:
+///   slot->tag == address >> kPageBits (relaxed load), and bit line % kLinesOfPage of
+///   slot->readable (or writable) is set?
+///     yes: ++slot->counts[line & slot->mask].reads (or writes)
+///     no:  __fathom_numa_access(address, size | flags)
+/// All of it is the owning thread's alone. Only `tag` may be set to 0 by another thread, so that
+/// the owner comes to the runtime at its next access.
+struct alignas(64) PageSlot {
+  uint64_t tag;  ///< address >> kPageBits; 0: none, or the owner must come to the runtime
+  LineCounter* counts;
+  uint64_t mask;                ///< kLinesOfPage - 1, or 0: the page's lines are counted as one
+  uint64_t readable, writable;  ///< a bit for each line
+};
+static_assert(sizeof(PageSlot) == 64);
+
+/// flags of __fathom_numa_access, above the size in bytes
+inline constexpr uint32_t kSizeMask = 0x00ffffff;
+inline constexpr uint32_t kIsWrite = 1u << 24;
+inline constexpr uint32_t kIsAtomic = 1u << 25;    ///< or volatile: may be a spin-wait's read
+inline constexpr uint32_t kIsSpinning = 1u << 26;  ///< the compiler saw that a loop only waits here
+
+}  // namespace fathom::numa
+
+extern "C" {
+/// Of this thread; initial-exec TLS of libfathom_numa.so.
+/// (constinit: so that no access asks whether it must be initialized.)
+extern constinit thread_local fathom::numa::PageSlot __fathom_numa_pages[fathom::numa::kCachedPages]
+    __attribute__((tls_model("initial-exec"), visibility("default")));
+/// Any access, of any size and alignment. The caller's return address is the access's place.
+void __fathom_numa_access(uintptr_t address, uint32_t size_and_flags);
+/// The same for callers that know the access's place otherwise.
+void __fathom_numa_access_at(uintptr_t address, uint32_t size_and_flags, uintptr_t place);
+/// `count` accesses of `size` bytes each, `stride` bytes apart: a loop's, before the loop.
+void __fathom_numa_strided(uintptr_t address, uint32_t size_and_flags, uint64_t count,
+                           int64_t stride);
+/// A module tells that it was instrumented (a constructor does), with its own address.
+void __fathom_numa_module(const void* address_in_module);
+}

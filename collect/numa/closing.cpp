@@ -1,0 +1,211 @@
+// The ends of phases: what a thread did to the lines that it shares with others.
+//
+// A line has an owner as long as one thread alone accesses it, and does not write it while others
+// hold copies. The owner's counts of its last phase then stay in its Share, and cost nothing; the
+// next other thread takes them over, and from then on each phase of each thread is an entry of the
+// SharedLine, until one thread is alone with it again.
+
+#include "numa/lines.h"
+#include "numa/options.h"
+#include "numa/pages.h"
+#include "numa/state.h"
+
+namespace fathom::numa {
+namespace {
+
+/// The owner hands over: what it did in its last phase, and whether it held the line before.
+void take_over_from_owner(Page& page, SharedLine& shared, const PageLines* lines, unsigned line,
+                          Slab& slab) {
+  const uint32_t owner = lines->owner[line] - 1u;
+  bool working = false, found = false;
+  for (auto* use = page.uses.load(); use != nullptr; use = use->next) {
+    if (lines_of(*use).load(std::memory_order_relaxed) != lines) continue;
+    for (auto* share = use->shares.load(); share != nullptr; share = share->next) {
+      if (share->thread != owner || share->lines.load(std::memory_order_relaxed) == nullptr ||
+          share->life != lines->life.load(std::memory_order_relaxed))
+        continue;
+      working = working || !share->handed_in;
+      if (!share->handed_in) continue;
+      LineCount& count = share->lines.load(std::memory_order_relaxed)[line];
+      if (!count.any()) continue;
+      add_entry(shared, owner, share->phase, count.read_count(), count.write_count(), slab);
+      count.clear();
+      found = true;
+    }
+  }
+  // A thread that still works there hands its counts in itself.
+  if ((lines->kept >> line & 1) != 0 || (!found && !working)) add_holder(shared, owner, slab);
+}
+
+/// The line's shared record, for a line that `share`'s thread is not alone with. Null: it is, or
+/// memory is short.
+SharedLine* shared_line(Share& share, unsigned line, Slab& slab) {
+  PageLines& lines = *share.page_lines;
+  const auto me = static_cast<uint16_t>(share.thread + 1);
+  uint16_t& owner = lines.owner[line];
+  if (owner == 0) owner = me;
+  if (owner == me) return nullptr;
+  SharedLine** all = lines.shared.load(std::memory_order_relaxed);
+  if (owner == kShared) return all[line];
+  if (all == nullptr) {
+    all = slab.make_array<SharedLine*>(kLinesOfPage);
+    if (all == nullptr) return nullptr;
+    lines.shared.store(all, std::memory_order_release);
+  }
+  if (all[line] == nullptr) {
+    auto* shared = slab.make<SharedLine>();
+    if (shared == nullptr) return nullptr;
+    shared->object = share.use->object;
+    all[line] = shared;
+  }
+  take_over_from_owner(*share.use->page, *all[line], &lines, line, slab);
+  owner = kShared;
+  lines.kept &= ~(uint64_t(1) << line);
+  lines.copies &= ~(uint64_t(1) << line);
+  return all[line];
+}
+
+/// The line is tracked by words from now on. Returns its bit if it was not before.
+uint64_t heat(PageLines& lines, unsigned line) {
+  const uint64_t bit = uint64_t(1) << line;
+  return bit & ~lines.hot.fetch_or(bit, std::memory_order_relaxed);
+}
+
+/// Each thread comes to the runtime with its next access to these lines.
+void call_in(const Use& use, uint64_t lines) {
+  for (; lines != 0; lines &= lines - 1) {
+    const uintptr_t low = use.number << kPageBits | static_cast<uintptr_t>(__builtin_ctzll(lines))
+                                                        << kLineBits;
+    clear_tags(low, low + 1);
+  }
+}
+
+/// The line has an owner if only `thread` accessed it since phase `tag` began.
+bool settles(PageLines& lines, unsigned line, uint32_t thread, const LineCount& count, uint32_t tag,
+             uint32_t first_open) {
+  SharedLine& shared = *lines.shared.load(std::memory_order_relaxed)[line];
+  sum_up(shared, first_open);
+  if (first_open < tag || shared.open > 0) return false;
+  const bool copies = is_held_by_others(shared, thread);
+  if (copies && count.write_count() > 0) return false;
+  const uint64_t bit = uint64_t(1) << line;
+  lines.copies = copies ? lines.copies | bit : lines.copies & ~bit;
+  return true;
+}
+
+void own(PageLines& lines, unsigned line, uint16_t owner, uint32_t tag) {
+  lines.owner[line] = owner;
+  lines.owned_since = tag;
+  if (options().line_threshold > 0)
+    lines.hot.fetch_and(~(uint64_t(1) << line), std::memory_order_relaxed);
+}
+
+/// The owner writes while others hold copies: they lose them.
+void end_ownership(PageLines& lines, unsigned line, uint32_t owner, Slab& slab) {
+  const uint64_t bit = uint64_t(1) << line;
+  if ((lines.kept & bit) != 0)
+    add_holder(*lines.shared.load(std::memory_order_relaxed)[line], owner, slab);
+  lines.kept &= ~bit;
+  lines.copies &= ~bit;
+  lines.owner[line] = kShared;
+}
+
+/// Hands in a phase of a share's lines; the page is locked. Returns those that have become hot.
+uint64_t close_lines(Thread& thread, Share& share, uint32_t tag, uint32_t first_open) {
+  uint64_t heated = 0;
+  LineCount* lines = share.lines.load(std::memory_order_relaxed);
+  const auto me = static_cast<uint16_t>(share.thread + 1);
+  if (lines != nullptr) leave_past_life(share);
+  for (uint64_t left = share.touched; left != 0; left &= left - 1) {
+    const auto line = static_cast<unsigned>(__builtin_ctzll(left));
+    PageLines& page_lines = *share.page_lines;
+    LineCount& count = lines[line];
+    if (page_lines.owner[line] == 0) own(page_lines, line, me, tag);
+    if (page_lines.owner[line] == me && (page_lines.copies >> line & 1) != 0 &&
+        count.write_count() > 0)
+      end_ownership(page_lines, line, share.thread, thread.work->slab);
+    if (page_lines.owner[line] == me) {
+      if (tag > page_lines.owned_since) page_lines.kept |= uint64_t(1) << line;
+      continue;
+    }
+    SharedLine* shared = shared_line(share, line, thread.work->slab);
+    if (shared == nullptr) continue;
+    if (settles(page_lines, line, share.thread, count, tag, first_open)) {
+      own(page_lines, line, me, tag);
+      continue;
+    }
+    if (!add_entry(*shared, share.thread, tag, count.read_count(), count.write_count(),
+                   thread.work->slab))
+      thread.not_counted.add(uint64_t(count.read_count()) + count.write_count());
+    count.clear();
+    if (shared->writes >= options().line_threshold) heated |= heat(page_lines, line);
+  }
+  return heated;
+}
+
+}  // namespace
+
+void begin_life(PageLines& lines) {
+  lines.life.fetch_add(1, std::memory_order_relaxed);
+  for (uint16_t& owner : lines.owner)
+    if (owner != kShared) owner = 0;
+  lines.kept = lines.copies = 0;
+}
+
+void leave_past_life(Share& share) {
+  const PageLines& lines = *share.page_lines;
+  const uint32_t now = lines.life.load(std::memory_order_relaxed);
+  if (share.life == now) return;
+  share.life = now;
+  for (uint64_t left = share.touched; left != 0; left &= left - 1) {
+    const auto line = static_cast<unsigned>(__builtin_ctzll(left));
+    if (lines.owner[line] == kShared) continue;
+    share.lines.load(std::memory_order_relaxed)[line].clear();
+    share.touched &= ~(uint64_t(1) << line);
+  }
+}
+
+void close_share(Thread& thread, Share& share, uint32_t tag, uint32_t first_open) {
+  Use& use = *share.use;
+  uint64_t heated = 0;
+  {
+    Held held(use.page->lock);
+    share.dirty = false;
+    share.handed_in = true;
+    share.phase = tag;
+    const uint64_t reads = share.read_count() - share.reads_before;
+    const bool wrote = share.write_count() > share.writes_before;
+    if (wrote && tag + 1 > use.last_write_phase) {
+      use.last_write_phase = tag + 1;
+      use.reads_after.store(0, std::memory_order_relaxed);
+      use.remote_after.store(0, std::memory_order_relaxed);
+    } else if (tag + 1 > use.last_write_phase) {
+      use.reads_after.fetch_add(reads, std::memory_order_relaxed);
+      if (!share.local.load(std::memory_order_relaxed))
+        use.remote_after.fetch_add(reads, std::memory_order_relaxed);
+    }
+    heated = close_lines(thread, share, tag, first_open);
+  }
+  call_in(use, heated);
+}
+
+void look_for_hot_lines(Thread& thread, Share& share, uint64_t lines) {
+  const LineCount* counts = share.lines.load(std::memory_order_relaxed);
+  if (counts == nullptr) return;
+  const uint32_t threshold = options().line_threshold;
+  uint64_t heated = 0;
+  {
+    Held held(share.use->page->lock);
+    for (; lines != 0; lines &= lines - 1) {
+      const auto line = static_cast<unsigned>(__builtin_ctzll(lines));
+      if (!counts[line].any()) continue;
+      const SharedLine* shared = shared_line(share, line, thread.work->slab);
+      if (shared != nullptr &&
+          (counts[line].write_count() >= threshold || shared->writes >= threshold))
+        heated |= heat(*share.page_lines, line);
+    }
+  }
+  call_in(*share.use, heated);
+}
+
+}  // namespace fathom::numa

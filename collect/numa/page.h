@@ -1,0 +1,124 @@
+#pragma once
+// What is known of each page of the program's memory.
+//
+//   Page            one for each page that was accessed or allocated in: its first thread, its Uses
+//   Use             what happened to one object in this page
+//   Share           what one thread did in a Use
+//   PageLines       the cache lines of a page that several threads use and at least one writes
+//   SharedLine      one of them that several threads accessed
+//
+// A Share's counters are changed by its thread alone. Lists grow at their heads and never shrink.
+// Everything else is guarded by the page's lock.
+
+#include <atomic>
+#include <cstdint>
+
+#include "numa/abi.h"
+#include "numa/lock.h"
+
+namespace fathom::numa {
+
+inline constexpr uint32_t kNobody = 0xffffffffu;
+inline constexpr uint16_t kShared = 0xffff;
+inline constexpr unsigned kGranuleBits = 4;  ///< small objects are told apart by 16 bytes
+inline constexpr unsigned kGranules = 1u << (kPageBits - kGranuleBits);
+
+struct Use;
+struct Share;
+struct PageLines;
+struct SharedLine;
+
+/// Which object each 16 bytes of a page belong to; 0: unknown.
+struct Granules {
+  std::atomic<uint16_t> objects[kGranules];
+  Granules* next;  ///< spare one
+};
+
+struct Page {
+  SpinLock lock;
+  std::atomic<uint32_t> first;  ///< thread's index + 1; 0: nobody since it was mapped
+  std::atomic<Use*> current;    ///< of the object that covers all of it; null: must be looked up
+  std::atomic<Use*> uses;
+  std::atomic<Granules*> granules;      ///< where small objects lie
+  std::atomic<PageLines*> mixed_lines;  ///< of a page of small objects
+  std::atomic<bool> several;            ///< threads accessed it
+  std::atomic<bool> written;            ///< since several threads access it
+};
+
+struct Use {
+  Use* next;
+  Page* page;
+  uint64_t number;  ///< of the page: address >> kPageBits
+  uint32_t object;
+  bool mixed;  ///< other objects lie in the same page
+  std::atomic<Share*> shares;
+  std::atomic<PageLines*> lines;
+  uint32_t last_write_phase;                        ///< + 1; 0: never written
+  std::atomic<uint64_t> reads_after, remote_after;  ///< the last phase that wrote
+};
+
+struct LineCount {
+  std::atomic<uint32_t> reads, writes;  ///< in the present phase; saturating
+
+  uint32_t read_count() const { return reads.load(std::memory_order_relaxed); }
+  uint32_t write_count() const { return writes.load(std::memory_order_relaxed); }
+  bool any() const { return (read_count() | write_count()) != 0; }
+  void clear() {
+    reads.store(0, std::memory_order_relaxed);
+    writes.store(0, std::memory_order_relaxed);
+  }
+};
+
+struct WordCounts {
+  std::atomic<uint32_t> reads[16], writes[16];  ///< saturating
+  uint32_t accesses;
+};
+
+/// The first cache line has what each access needs that no slot has.
+struct alignas(64) Share {
+  Counter reads[2], writes[2];    ///< [0]: local, [1]: remote ones
+  std::atomic<LineCount*> lines;  ///< kLinesOfPage, of a page that is tracked in detail
+  const Granules* granules;       ///< null: all of the page belongs to the object
+  uint16_t object;
+  uint16_t thread;
+  uint32_t phase;             ///< that lines and the present counts are of
+  bool dirty;                 ///< touched in this phase
+  std::atomic<bool> local;    ///< the thread is the page's first
+  std::atomic<bool> several;  ///< as the page's, or likely to become so
+  std::atomic<bool> written;  ///< as the page's
+  bool handed_in;             ///< that phase is over; guarded by the page's lock
+
+  PageLines* page_lines;  ///< set together with lines
+  uint64_t touched;       ///< bit i: line i has counts
+  uint64_t learned;       ///< bit i: enough is known of which words of line i it accesses
+  uint32_t life;          ///< of the page, that the counts by lines are of
+  uint32_t write_phase;   ///< + 1: the last in which the thread wrote; 0: none
+  Use* use;
+  Share* next;                                   ///< of the Use
+  Share* next_dirty;                             ///< of the thread
+  std::atomic<std::atomic<WordCounts*>*> words;  ///< kLinesOfPage
+  uint64_t reads_before, writes_before;          ///< this phase
+
+  uint64_t read_count() const { return reads[0].get() + reads[1].get(); }
+  uint64_t write_count() const { return writes[0].get() + writes[1].get(); }
+};
+
+struct PageLines {
+  std::atomic<uint64_t> hot;         ///< bit i: line i is tracked by words
+  std::atomic<SharedLine**> shared;  ///< kLinesOfPage
+  uint64_t kept;                     ///< bit i: the owner of line i held it before its last phase
+  uint64_t copies;                   ///< bit i: others hold copies of line i, which has an owner
+  std::atomic<uint32_t> life;        ///< how often the memory has been given back
+  uint32_t owned_since;              ///< the last phase in which a line got an owner
+  uint16_t owner[kLinesOfPage];      ///< index + 1 of the thread that is alone with it; or kShared
+};
+
+/// The page record of an address; makes it. Null if memory is short.
+Page* make_page(uintptr_t address);
+/// Null if there is none.
+Page* find_page(uintptr_t address);
+/// Calls visit(page number, page, data) for the pages in [low, high) that have records. A hole
+/// costs nothing.
+void visit_pages(uintptr_t low, uintptr_t high, void (*visit)(uint64_t, Page&, void*), void* data);
+
+}  // namespace fathom::numa

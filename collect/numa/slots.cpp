@@ -1,0 +1,184 @@
+#include "numa/slots.h"
+
+#include "numa/pages.h"
+
+constinit thread_local fathom::numa::PageSlot __fathom_numa_pages[fathom::numa::kCachedPages]{};
+
+namespace fathom::numa {
+namespace {
+
+uint32_t life_of(const Share& share) {
+  const bool has_lines = share.lines.load(std::memory_order_relaxed) != nullptr;
+  return has_lines ? share.page_lines->life.load(std::memory_order_relaxed) : 0;
+}
+
+/// How a page is used. Another thread that changes it takes back after that what may be counted
+/// without coming here; who gives leave looks once more after that: one of the two sees the other.
+struct Standing {
+  bool several, written;
+  bool operator==(const Standing&) const = default;
+};
+Standing standing_of(const Share& share) {
+  return {share.several.load(), share.written.load()};
+}
+
+/// The counts of one line go to another share than before.
+void change_line_share(Thread& thread, uint64_t line, Share*& from, Share& to,
+                       LineCounter& counter) {
+  if (from == &to) return;
+  if (from != nullptr && (counter.reads | counter.writes) != 0 && thread.work->counting)
+    count_into(thread, *from, line, counter.reads, counter.writes);
+  counter = {};
+  from = &to;
+}
+
+uint64_t take_lines(Thread& thread, SlotTable& table, unsigned index) {
+  const SlotUse& use = table.uses[index];
+  const bool is_past =
+      !use.by_line && life_of(*use.share) != use.life;  // then its lines are others' by now
+  if (!use.by_line && !is_past && thread.work->counting)
+    return count_lines(thread, *use.share, table.counts[index]);
+  uint64_t found = 0;
+  for (unsigned line = 0; line < kLinesOfPage; ++line) {
+    LineCounter& counter = table.counts[index][line];
+    if ((counter.reads | counter.writes) == 0) continue;
+    Share* share = use.by_line ? table.line_shares[index][line] : use.share;
+    if (thread.work->counting && is_past)
+      count_in_page(thread, *share, counter.reads, counter.writes);
+    else if (thread.work->counting)
+      count_into(thread, *share, line, counter.reads, counter.writes);
+    if (!is_past) found |= bit_of(line);
+    counter = {};
+  }
+  return found;
+}
+
+/// The counts in entries go to their shares.
+void take_pending(Thread& thread, SlotTable& table) {
+  constexpr uint32_t kAhead = 8;
+  for (uint32_t i = 0; i < table.pending_count; ++i) {
+    if (i + kAhead < table.pending_count) __builtin_prefetch(table.pending[i + kAhead].share);
+    const auto [entry, share] = table.pending[i];
+    if (thread.work->counting && share != nullptr)
+      count_in_page(thread, *share, entry->counts.reads, entry->counts.writes);
+    entry->counts = {};
+  }
+  table.pending_count = 0;
+}
+
+}  // namespace
+
+LineCounter& take_up(Thread& thread, uintptr_t address, Share& share) {
+  SlotTable& table = *thread.work->slots;
+  const uint64_t page = address >> kPageBits, line = address >> kLineBits;
+  const auto index = static_cast<unsigned>(page % kCachedPages);
+  PageSlot& slot = __fathom_numa_pages[index];
+  SlotUse& use = table.uses[index];
+  const bool by_line = share.granules != nullptr;
+  const Standing before = standing_of(share);
+  const bool has_lines = counts_by_lines(thread, share);
+  const uint32_t life = by_line ? 0 : life_of(share);
+  const uint64_t mask = by_line || has_lines ? kLinesOfPage - 1 : 0;
+  const bool fits = use.share != nullptr && use.page == page && use.by_line == by_line &&
+                    slot.mask == mask && use.life == life && (by_line || use.share == &share);
+  if (!fits) {
+    empty_slot(thread, __fathom_numa_pages, index);
+    if (!use.is_listed) table.used[table.used_count++] = static_cast<uint16_t>(index);
+    use = {page, &share, life, by_line, true};
+    slot.counts = table.counts[index];
+    slot.mask = mask;
+  } else if (__atomic_load_n(&slot.tag, __ATOMIC_RELAXED) != page) {
+    slot.readable = slot.writable = 0;
+  }
+  if (by_line)
+    change_line_share(thread, line, table.line_shares[index][line % kLinesOfPage], share,
+                      slot.counts[line % kLinesOfPage]);
+  const uint64_t known = has_lines ? hot_lines(share) : 0;
+  const uint64_t lines = (by_line ? bit_of(line) : ~uint64_t(0)) & ~known;
+  slot.readable |= lines;
+  if (has_lines || !before.several) slot.writable |= lines;
+  __atomic_store_n(&slot.tag, page, __ATOMIC_SEQ_CST);
+  if (!(standing_of(share) == before)) __atomic_store_n(&slot.tag, 0, __ATOMIC_RELAXED);
+  return slot.counts[line & mask];
+}
+
+uint64_t empty_slot(Thread& thread, PageSlot* slots, unsigned index) {
+  SlotTable& table = *thread.work->slots;
+  SlotUse& use = table.uses[index];
+  if (use.share == nullptr) return 0;
+  PageSlot& slot = slots[index];
+  __atomic_store_n(&slot.tag, 0, __ATOMIC_RELAXED);
+  slot.readable = slot.writable = 0;
+  uint64_t found = 0;
+  if (slot.mask != 0) {
+    found = take_lines(thread, table, index);
+  } else {
+    LineCounter& counter = slot.counts[0];
+    if ((counter.reads | counter.writes) != 0 && thread.work->counting)
+      count_in_page(thread, *use.share, counter.reads, counter.writes);
+    counter = {};
+  }
+  if (use.by_line)
+    for (Share*& share : table.line_shares[index]) share = nullptr;
+  use.share = nullptr;
+  return found;
+}
+
+void count_in_entry(Thread& thread, PageEntry& entry, bool is_write, uint64_t count) {
+  SlotTable& table = *thread.work->slots;
+  LineCounter& counts = entry.counts;
+  if ((counts.reads | counts.writes) == 0) {
+    if (table.pending_count == kMostPending) take_pending(thread, table);
+    table.pending[table.pending_count++] = {&entry, entry.share()};
+  }
+  (is_write ? counts.writes : counts.reads) += static_cast<uint32_t>(count);
+}
+
+void mark_entry(Thread& thread, uintptr_t address, const Share& share) {
+  PageEntry* entry = thread.work->shares.find_entry(address);
+  if (entry == nullptr || entry->share() != &share) return;
+  if (share.granules != nullptr || counts_by_lines(thread, share)) return entry->unmark();
+  const Standing before = standing_of(share);
+  entry->mark(before.several ? PageEntry::reads : PageEntry::reads | PageEntry::writes);
+  if (!(standing_of(share) == before)) entry->unmark();
+}
+
+void flush_slots(Thread& thread, PageSlot* slots) {
+  SlotTable& table = *thread.work->slots;
+  take_pending(thread, table);
+  for (; table.used_count > 0; --table.used_count) {
+    const unsigned index = table.used[table.used_count - 1];
+    empty_slot(thread, slots, index);
+    table.uses[index].is_listed = false;
+  }
+}
+
+void look_around_slots(Thread& thread) {
+  SlotTable& table = *thread.work->slots;
+  for (uint32_t n = 0; n < table.used_count; ++n) {
+    const unsigned i = table.used[n];
+    const SlotUse use = table.uses[i];
+    if (use.share == nullptr) continue;
+    if (!use.by_line) {
+      if (const uint64_t lines = empty_slot(thread, __fathom_numa_pages, i); lines != 0)
+        look_for_hot_lines(thread, *use.share, lines);
+      continue;
+    }
+    Share* shares[kLinesOfPage];
+    for (unsigned line = 0; line < kLinesOfPage; ++line) shares[line] = table.line_shares[i][line];
+    for (uint64_t left = empty_slot(thread, __fathom_numa_pages, i); left != 0; left &= left - 1)
+      look_for_hot_lines(thread, *shares[__builtin_ctzll(left)], left & -left);
+  }
+  flush_slots(thread, __fathom_numa_pages);
+}
+
+void forget_lines(uintptr_t low, uintptr_t high) {
+  PageSlot& slot = slot_of(low);
+  if (__atomic_load_n(&slot.tag, __ATOMIC_RELAXED) != low >> kPageBits) return;
+  for (uint64_t line = low >> kLineBits; line <= (high - 1) >> kLineBits; ++line) {
+    slot.readable &= ~bit_of(line);
+    slot.writable &= ~bit_of(line);
+  }
+}
+
+}  // namespace fathom::numa

@@ -1,0 +1,211 @@
+// Counting with the default thresholds, by the fast path that instrumented code has: what the
+// tables of threads make of it, and that it does not race. Runs under ThreadSanitizer as well.
+
+#include <gtest/gtest.h>
+
+#include <barrier>
+#include <thread>
+#include <vector>
+
+#include "numa/callbacks.h"
+#include "numa/lines.h"
+#include "numa/options.h"
+#include "numa/pages.h"
+#include "numa/phases.h"
+#include "numa/slots.h"
+#include "numa/state.h"
+
+namespace fathom::numa {
+namespace {
+
+constexpr size_t kWordsOfPage = 512, kPages = 2100;  // more than a table has slots
+
+struct alignas(4096) Memory {
+  uint64_t words[kPages * kWordsOfPage];
+};
+
+class SlotsTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    before_ = options();
+    options().page_threshold = Options{}.page_threshold;
+    options().line_threshold = Options{}.line_threshold;
+    adopt_thread(*prepare_thread(nullptr, record::ThreadKind::main, 0, record::kNone));
+    recording = true;
+  }
+  static void TearDownTestSuite() {
+    recording = false;
+    end_thread(*this_thread.thread);
+    this_thread.ended = false;
+    options() = before_;
+  }
+  SlotsTest() { kept().push_back(memory_); }
+  static std::vector<Memory*>& kept() {
+    static auto* const all = new std::vector<Memory*>;
+    return *all;
+  }
+
+  void read(size_t word) { touch<8, false>(&memory_->words[word]); }
+  void write(size_t word) { touch<8, true>(&memory_->words[word]); }
+  uintptr_t address(size_t word) const {
+    return reinterpret_cast<uintptr_t>(&memory_->words[word]);
+  }
+
+  /// Two threads that `work(number)`; `meet()` begins a phase of both.
+  template <class Work>
+  void run(Work work) {
+    std::vector<std::thread> threads;
+    std::vector<Thread*> records;
+    for (size_t i = 0; i < 2; ++i) {
+      Thread& main = *this_thread.thread;
+      const uint32_t phase = before_create(main);
+      Thread* thread = prepare_thread(&main, record::ThreadKind::pthread, 0, record::kNone);
+      thread->phase = phase;
+      thread->bound = phase;
+      records.push_back(thread);
+    }
+    for (size_t i = 0; i < 2; ++i)
+      threads.emplace_back([=, this] {
+        adopt_thread(*records[i]);
+        work(i);
+        end_thread(*records[i]);
+      });
+    for (size_t i = 0; i < 2; ++i) {
+      before_join(*this_thread.thread);
+      threads[i].join();
+      after_join(*this_thread.thread, records[i]);
+    }
+    first_ = records[0]->index;
+  }
+  void meet(uint32_t round) {
+    Thread& thread = *this_thread.thread;
+    arrive(thread, meeting_, round);
+    barrier_.arrive_and_wait();
+    leave(thread, meeting_, round);
+  }
+
+  uint64_t counted(size_t page, uint32_t thread) const {
+    uint64_t out = 0;
+    for (auto* use = find_page(address(page * kWordsOfPage))->uses.load(); use; use = use->next)
+      for (auto* share = use->shares.load(); share; share = share->next)
+        if (share->thread == thread) out += share->read_count() + share->write_count();
+    return out;
+  }
+  double invalidations(size_t word) const {
+    double out = 0;
+    for (auto* use = find_page(address(word))->uses.load(); use; use = use->next) {
+      PageLines* lines = lines_of(*use).load();
+      SharedLine** shared = lines == nullptr ? nullptr : lines->shared.load();
+      SharedLine* line = shared == nullptr ? nullptr : shared[word / 8 % kLinesOfPage];
+      if (line == nullptr) continue;
+      for (const auto& one : forecast(*line, {})) out += one.invalidations;
+    }
+    return out;
+  }
+
+  static inline Options before_;
+  Meeting meeting_{};
+  std::barrier<> barrier_{2};
+  Memory* memory_ = new Memory{};  // kept: each test needs pages that nobody has used
+  uint32_t first_ = 0;
+};
+
+TEST_F(SlotsTest, PagesThatPushEachOtherOutLoseNothing) {
+  run([&](size_t me) {
+    for (size_t round = 0; round < 3; ++round)
+      for (size_t page = 0; page < kPages; ++page) {
+        read(page * kWordsOfPage + me * 100);
+        write(page * kWordsOfPage + me * 100);
+      }
+  });
+  for (size_t page = 0; page < kPages; ++page)
+    for (uint32_t me = 0; me < 2; ++me) ASSERT_EQ(counted(page, first_ + me), 6u) << page;
+}
+
+TEST_F(SlotsTest, NothingIsLostWhenOthersClearTheTable) {
+  std::atomic<bool> done{false};
+  std::thread disturber([&] {
+    while (!done) {
+      next_epoch();
+      clear_tags();
+      std::this_thread::yield();
+    }
+  });
+  run([&](size_t me) {
+    for (size_t i = 0; i < 50000; ++i) write((i * 7 + me) % 1024);
+  });
+  done = true;
+  disturber.join();
+  for (uint32_t me = 0; me < 2; ++me)
+    EXPECT_EQ(counted(0, first_ + me) + counted(1, first_ + me), 50000u);
+}
+
+TEST_F(SlotsTest, TheNextThreadTakesOverFromTheOneThatWasAloneWithALine) {
+  run([&](size_t me) {
+    for (uint32_t round = 0; round < 20; ++round) {
+      if (me == 0 && round < 10)
+        for (int i = 0; i < 30; ++i) write(0);
+      if (me == 1 && round >= 10)
+        for (int i = 0; i < 30; ++i) write(1);
+      meet(round);
+    }
+  });
+  EXPECT_DOUBLE_EQ(invalidations(0), 1);
+}
+
+TEST_F(SlotsTest, ALineThatTakesTurnsIsInvalidatedInEachTurn) {
+  run([&](size_t me) {
+    for (uint32_t round = 0; round < 40; ++round) {
+      if (round / 4 % 2 == me)
+        for (int i = 0; i < 30; ++i) write(8);
+      meet(round);
+    }
+  });
+  EXPECT_DOUBLE_EQ(invalidations(8), 9);
+}
+
+TEST_F(SlotsTest, ReadersLoseTheirCopiesToTheWriterOnce) {
+  run([&](size_t me) {
+    for (uint32_t round = 0; round < 30; ++round) {
+      if (me == 0 || round < 3)
+        for (int i = 0; i < 30; ++i) me == 0 && round % 10 == 9 ? write(16) : read(16);
+      if (round == 0) write(24 + me);  // the page's lines are of interest
+      meet(round);
+    }
+  });
+  EXPECT_DOUBLE_EQ(invalidations(16), 1);
+}
+
+TEST_F(SlotsTest, MemoryThatIsGivenBackIsNotSharedWithItsNextUser) {
+  std::atomic<bool> first_is_done{false};
+  run([&](size_t me) {
+    if (me == 1)
+      while (!first_is_done) std::this_thread::yield();
+    for (size_t i = 0; i < 20000; ++i) write(i % kWordsOfPage);
+    reset_pages(address(0), address(kWordsOfPage), true);
+    if (me == 0) first_is_done = true;
+  });
+  for (size_t word = 0; word < kWordsOfPage; word += 8) EXPECT_DOUBLE_EQ(invalidations(word), 0);
+  for (uint32_t me = 0; me < 2; ++me) EXPECT_EQ(counted(0, first_ + me), 20000u);
+}
+
+TEST_F(SlotsTest, TheWordsOfALineAreLearnedAndThenLeftAlone) {
+  run([&](size_t me) {
+    for (uint32_t round = 0; round < 100; ++round) {
+      for (int i = 0; i < 100; ++i) write(me);
+      meet(round);
+    }
+  });
+  EXPECT_EQ(counted(0, first_) + counted(0, first_ + 1), 20000u);
+  for (auto* use = find_page(address(0))->uses.load(); use; use = use->next)
+    for (auto* share = use->shares.load(); share; share = share->next) {
+      EXPECT_EQ(share->learned & 1, 1u);
+      const auto* words = share->words.load()[0].load();
+      EXPECT_GE(words->writes[(share->thread - first_) * 2].load(), 1000u);
+      EXPECT_LE(words->writes[(share->thread - first_) * 2].load(), 1100u);
+      EXPECT_EQ(words->writes[(first_ + 1 - share->thread) * 2].load(), 0u);
+    }
+}
+
+}  // namespace
+}  // namespace fathom::numa

@@ -1,0 +1,391 @@
+#include "instrument/emitter.h"
+
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/ModuleUtils.h>
+
+#include <cstddef>
+
+#include "collect/numa/abi.h"
+
+namespace fathom::instrument {
+
+using namespace llvm;
+using numa::LineCounter;
+using numa::PageSlot;
+
+namespace {
+
+constexpr uint64_t kLineBytes = 1u << numa::kLineBits;
+constexpr unsigned kSlotBits = 6, kCounterBits = 3;
+constexpr uint64_t kMostAtOnce = 1u << 24;  ///< that a slot's counters take up
+static_assert(sizeof(PageSlot) == 1u << kSlotBits && sizeof(LineCounter) == 1u << kCounterBits);
+
+FunctionCallee declare(Module& module, const char* name, FunctionType* type) {
+  FunctionCallee callee = module.getOrInsertFunction(name, type);
+  if (auto* function = dyn_cast<Function>(callee.getCallee())) {
+    function->addFnAttr(Attribute::NoUnwind);
+    for (unsigned i = 0; i < type->getNumParams(); ++i)
+      if (type->getParamType(i)->isIntegerTy(32)) function->addParamAttr(i, Attribute::ZExt);
+  }
+  return callee;
+}
+
+uint32_t flags_of(bool is_write) {
+  return is_write ? numa::kIsWrite : 0;
+}
+
+/// As many accesses as the runtime counts for one of this size.
+uint64_t parts_of(uint64_t size) {
+  return size > kWidest ? (size + 7) / 8 : 1;
+}
+
+/// What the slot's two counters grow by: reads in the low half.
+uint64_t counts_of(const Group& group) {
+  uint64_t out = 0;
+  for (const Member& member : group.members)
+    out += (member.count * parts_of(member.size)) << (member.is_write ? 32 : 0);
+  return out;
+}
+
+bool has_fast_path(const Group& group) {
+  for (const Member& member : group.members)
+    if (member.count > UINT16_MAX) return false;
+  const bool waits = group.is_ordered && !group.members[0].is_write;
+  return !waits && group.flags != numa::kIsSpinning &&
+         (group.spacing != 0 || group.span() <= kLineBytes);
+}
+
+}  // namespace
+
+Emitter::Emitter(Module& module) : module_(module) {
+  LLVMContext& context = module.getContext();
+  byte_ = Type::getInt8Ty(context);
+  half_ = Type::getInt32Ty(context);
+  word_ = Type::getInt64Ty(context);
+  auto* nothing = Type::getVoidTy(context);
+  access_ =
+      declare(module, "__fathom_numa_access", FunctionType::get(nothing, {word_, half_}, false));
+  if (auto* function = dyn_cast<Function>(access_.getCallee()))
+    function->addFnAttr(Attribute::Cold);
+  strided_ = declare(module, "__fathom_numa_strided",
+                     FunctionType::get(nothing, {word_, half_, word_, word_}, false));
+  auto* table = ArrayType::get(byte_, sizeof(PageSlot) * numa::kCachedPages);
+  lines_ = cast<GlobalVariable>(module.getOrInsertGlobal("__fathom_numa_pages", table, [&] {
+    return new GlobalVariable(module, table, false, GlobalValue::ExternalLinkage, nullptr,
+                              "__fathom_numa_pages", nullptr, GlobalVariable::InitialExecTLSModel);
+  }));
+  likely_ = MDBuilder(context).createBranchWeights(1u << 20, 1);
+  likely_next_ = MDBuilder(context).createBranchWeights(1, 4);
+}
+
+void Emitter::enter(Function& function, bool inlined) {
+  function_ = &function;
+  function_lines_ = nullptr;
+  inlined_ = inlined;
+}
+
+/// The thread's table. Asked for once in a function, in a way that keeps the code generator from
+/// asking again at each access.
+Value* Emitter::lines() {
+  if (function_lines_) return function_lines_;
+  Builder builder(&*function_->getEntryBlock().getFirstInsertionPt());
+  auto* pointer = PointerType::get(byte_, 0);
+  auto* keep = InlineAsm::get(FunctionType::get(pointer, {pointer}, false), "", "=r,0", false);
+  function_lines_ = builder.CreateCall(keep, {builder.CreatePointerCast(lines_, pointer)});
+  return function_lines_;
+}
+
+void Emitter::set_place(Builder& builder, const Instruction* at) {
+  builder.SetCurrentDebugLocation(at->getDebugLoc());
+}
+
+Value* Emitter::address_of(Builder& builder, Value* pointer) {
+  return builder.CreatePtrToInt(pointer, word_);
+}
+
+Value* Emitter::field(Builder& builder, Value* slot, unsigned offset, Type* type) {
+  return builder.CreatePointerCast(builder.CreateConstGEP1_32(byte_, slot, offset),
+                                   PointerType::get(type, 0));
+}
+
+void Emitter::call_strided(Builder& builder, Value* address, uint64_t size, bool is_write,
+                           Value* count, Value* stride) {
+  CallInst* call = builder.CreateCall(
+      strided_,
+      {address, builder.getInt32(static_cast<uint32_t>(size) | flags_of(is_write)), count, stride});
+  call->addFnAttr(Attribute::NoMerge);  // its return address is the access's place
+}
+
+void Emitter::call_access(Builder& builder, Value* address, uint64_t size, uint32_t flags,
+                          uint64_t count) {
+  if (count > 1)
+    return call_strided(builder, address, size, flags & numa::kIsWrite,
+                        builder.getInt64(count * parts_of(size)), builder.getInt64(0));
+  CallInst* call =
+      builder.CreateCall(access_, {address, builder.getInt32(static_cast<uint32_t>(size) | flags)});
+  call->addFnAttr(Attribute::NoMerge);
+}
+
+void Emitter::call_members(Builder& builder, const Group& group, Value* low) {
+  for (const Member& member : group.members) {
+    set_place(builder, member.at);
+    call_access(builder, builder.CreateAdd(low, builder.getInt64(member.offset - group.low)),
+                member.size, group.flags | flags_of(member.is_write), member.count);
+  }
+}
+
+Value* Emitter::load(Builder& builder, Value* slot, unsigned offset) {
+  return builder.CreateLoad(word_, field(builder, slot, offset, word_));
+}
+
+Emitter::Slot Emitter::slot_of(Builder& builder, Value* address, bool writes) {
+  constexpr unsigned kShift = numa::kPageBits - kSlotBits;
+  Slot out{};
+  out.line = builder.CreateLShr(address, numa::kLineBits);
+  out.at = builder.CreateGEP(byte_, lines(),
+                             builder.CreateAnd(builder.CreateLShr(address, kShift),
+                                               (numa::kCachedPages - 1) << kSlotBits));
+  LoadInst* tag = builder.CreateLoad(word_, field(builder, out.at, offsetof(PageSlot, tag), word_));
+  tag->setAtomic(AtomicOrdering::Unordered);
+  tag->setAlignment(Align(8));
+  out.hit = builder.CreateICmpEQ(tag, builder.CreateLShr(address, numa::kPageBits));
+  // What is writable is readable.
+  out.ready =
+      load(builder, out.at, writes ? offsetof(PageSlot, writable) : offsetof(PageSlot, readable));
+  out.mask = load(builder, out.at, offsetof(PageSlot, mask));
+  return out;
+}
+
+/// Whether the line may be counted here.
+Value* Emitter::is_ready(Builder& builder, const Slot& slot, Value* line) {
+  Value* number = builder.CreateAnd(line, uint64_t(numa::kLinesOfPage) - 1);
+  return builder.CreateTrunc(builder.CreateLShr(slot.ready, number), builder.getInt1Ty());
+}
+
+/// The counter of a line of the slot's page.
+Value* Emitter::counter_of(Builder& builder, const Slot& slot, Value* line) {
+  Value* counts = builder.CreateIntToPtr(load(builder, slot.at, offsetof(PageSlot, counts)),
+                                         PointerType::get(byte_, 0));
+  Value* index = builder.CreateShl(builder.CreateAnd(line, slot.mask), kCounterBits);
+  return builder.CreateGEP(byte_, counts, index);
+}
+
+/// Adds what `positions` positions of `reads` and `writes` each come to. Never both counters in one
+/// step: a load that spans two young stores has to wait for them.
+void Emitter::add_to_counter(Builder& builder, Value* at, Value* positions, uint64_t reads,
+                             uint64_t writes) {
+  const auto add = [&](unsigned offset, uint64_t each) {
+    if (each == 0) return;
+    Value* counter = field(builder, at, offset, half_);
+    Value* amount = builder.CreateMul(positions, ConstantInt::get(half_, each));
+    builder.CreateStore(builder.CreateAdd(builder.CreateLoad(half_, counter), amount), counter);
+  };
+  add(offsetof(LineCounter, reads), reads);
+  add(offsetof(LineCounter, writes), writes);
+}
+
+/// Splits before `at`: where the access can be counted here, and where it cannot.
+std::pair<Instruction*, Instruction*> Emitter::branch(Value* hit, Instruction* at) {
+  Instruction *fast = nullptr, *slow = nullptr;
+  SplitBlockAndInsertIfThenElse(hit, at, &fast, &slow, likely_);
+  return {fast, slow};
+}
+
+void Emitter::call_series(Builder& builder, const Series& series) {
+  const auto call = [&](const Instruction* at, bool is_write, uint64_t times) {
+    for (uint64_t i = 0; i < times; ++i) {
+      set_place(builder, at);
+      call_strided(builder, series.first, series.size, is_write, series.count,
+                   builder.getInt64(series.step));
+    }
+  };
+  call(series.read_at, false, series.reads);
+  call(series.write_at, true, series.writes);
+}
+
+/// Positions one after the other, which may lie in two lines of a page, or in any of a page whose
+/// lines are counted as one.
+void Emitter::count(const Series& series, Instruction* before) {
+  Builder builder(before);
+  const auto* constant = dyn_cast<ConstantInt>(series.count);
+  const Slot slot = slot_of(builder, series.first, series.writes > 0);
+  Value* hit = builder.CreateAnd(slot.hit, is_ready(builder, slot, slot.line));
+  Value *here = builder.CreateTrunc(series.count, half_), *there = nullptr, *end = nullptr;
+  if (!constant)
+    hit =
+        builder.CreateAnd(hit, builder.CreateICmpULE(series.count, builder.getInt64(kMostAtOnce)));
+  if (series.step != 0 && !series.is_in_line) {
+    Value* rounds = builder.CreateSub(series.count, builder.getInt64(1));
+    Value* last =
+        builder.CreateAdd(series.first, builder.CreateMul(rounds, builder.getInt64(series.step)));
+    end = builder.CreateLShr(last, numa::kLineBits);
+    Value* lines = builder.CreateSub(end, slot.line);
+    hit = builder.CreateAnd(
+        hit, builder.CreateICmpULT(builder.CreateXor(series.first, last),
+                                   builder.getInt64(uint64_t(1) << numa::kPageBits)));
+    hit = builder.CreateAnd(hit, is_ready(builder, slot, end));
+    if (!constant || constant->getZExtValue() * series.step > kLineBytes)
+      hit = builder.CreateAnd(
+          hit, builder.CreateICmpULE(builder.CreateAnd(lines, slot.mask), builder.getInt64(1)));
+    Value* room = builder.CreateXor(
+        builder.CreateAnd(builder.CreateTrunc(series.first, half_), kLineBytes - 1),
+        kLineBytes - 1);
+    Value* fit = builder.CreateAdd(
+        builder.CreateUDiv(room, builder.getInt32(static_cast<uint32_t>(series.step))),
+        builder.getInt32(1));
+    Value* all = here;
+    here = builder.CreateSelect(builder.CreateICmpULT(fit, all), fit, all);
+    there = builder.CreateSub(all, here);
+  }
+  const auto [fast, slow] = branch(hit, before);
+  Builder on_fast(fast), on_slow(slow);
+  add_to_counter(on_fast, counter_of(on_fast, slot, slot.line), here, series.reads, series.writes);
+  if (there) {  // seldom, and adding nothing to the counter just changed would wait for it
+    Value* any = on_fast.CreateICmpNE(there, on_fast.getInt32(0));
+    Builder on_next(SplitBlockAndInsertIfThen(any, fast, false, likely_next_));
+    add_to_counter(on_next, counter_of(on_next, slot, end), there, series.reads, series.writes);
+  }
+  call_series(on_slow, series);
+}
+
+void Emitter::count(const Group& group) {
+  Builder builder(group.at);
+  set_place(builder, group.at);
+  Value* low = address_of(builder, group.address);
+  if (group.low != 0) low = builder.CreateAdd(low, builder.getInt64(group.low));
+  if (!inlined_ || !has_fast_path(group)) return call_members(builder, group, low);
+  if (group.spacing != 0) return count(series_of(builder, group, low), group.at);
+
+  const uint64_t counts = counts_of(group), reads = uint32_t(counts), writes = counts >> 32;
+  const Slot slot = slot_of(builder, low, writes > 0);
+  Value* hit = builder.CreateAnd(slot.hit, is_ready(builder, slot, slot.line));
+  const bool is_one = group.members.back().offset == group.low && group.members[0].size <= kWidest;
+  if (!is_one && group.span() > group.alignment)
+    hit =
+        builder.CreateAnd(hit, builder.CreateICmpULE(builder.CreateAnd(low, kLineBytes - 1),
+                                                     builder.getInt64(kLineBytes - group.span())));
+  const auto [fast, slow] = branch(hit, group.at);
+  Builder on_fast(fast), on_slow(slow);
+  add_to_counter(on_fast, counter_of(on_fast, slot, slot.line), on_fast.getInt32(1), reads, writes);
+  call_members(on_slow, group, low);
+}
+
+Emitter::Series Emitter::series_of(Builder& builder, const Group& group, Value* low) {
+  Series out{low, static_cast<uint64_t>(group.spacing), builder.getInt64(group.positions)};
+  out.size = group.members[0].size;
+  out.is_in_line = group.span() <= group.alignment;
+  for (const Member& member : group.members) {
+    if (member.offset != group.members[0].offset) continue;
+    (member.is_write ? out.writes : out.reads) = member.count;
+  }
+  for (const Member& member : group.members) {
+    const Instruction*& at = member.is_write ? out.write_at : out.read_at;
+    if (!at) at = member.at;
+  }
+  return out;
+}
+
+void Emitter::count(const StridedAccess& access) {
+  Builder builder(access.before);
+  set_place(builder, access.at);
+  Value* first = address_of(builder, access.address);
+  const auto* stride = dyn_cast<ConstantInt>(access.stride);
+  const int64_t step = stride ? stride->getSExtValue() : INT64_MAX;
+  if (!inlined_ || step > int64_t(kLineBytes) || step < -int64_t(kLineBytes) ||
+      access.size > kWidest)
+    return call_strided(builder, first, access.size, access.is_write, access.count, access.stride);
+  if (step < 0) {  // from the other end
+    Value* rounds = builder.CreateSub(access.count, builder.getInt64(1));
+    first = builder.CreateAdd(first, builder.CreateMul(rounds, access.stride));
+  }
+  Series series{first, static_cast<uint64_t>(step < 0 ? -step : step), access.count};
+  series.size = access.size;
+  (access.is_write ? series.writes : series.reads) = 1;
+  series.read_at = series.write_at = access.at;
+  count(series, access.before);
+}
+
+void Emitter::count(const Exchange& access) {
+  Builder builder(access.at->getNextNode());
+  set_place(builder, access.at);
+  Value* flags =
+      builder.CreateSelect(builder.CreateExtractValue(access.at, 1),
+                           builder.getInt32(access.size | numa::kIsAtomic | numa::kIsWrite),
+                           builder.getInt32(access.size | numa::kIsAtomic));
+  CallInst* call =
+      builder.CreateCall(access_, {address_of(builder, access.at->getPointerOperand()), flags});
+  call->addFnAttr(Attribute::NoMerge);
+}
+
+void Emitter::count(const BlockAccess& access) {
+  Builder builder(access.at);
+  Value* address = address_of(builder, access.address);
+  Value* length = builder.CreateZExtOrTrunc(access.length, word_);
+  if (auto* constant = dyn_cast<ConstantInt>(length);
+      constant && constant->getZExtValue() <= numa::kSizeMask)
+    return call_access(builder, address, constant->getZExtValue(), flags_of(access.is_write), 1);
+  constexpr uint64_t kUnit = 8;
+  call_strided(builder, address, kUnit, access.is_write, builder.CreateLShr(length, 3),
+               builder.getInt64(kUnit));
+  Value* rest = builder.CreateAnd(length, kUnit - 1);
+  if (auto* constant = dyn_cast<ConstantInt>(rest); constant && constant->isZero()) return;
+  Value* end = builder.CreateAdd(address, builder.CreateAnd(length, ~(kUnit - 1)));
+  if (!isa<ConstantInt>(rest))
+    builder.SetInsertPoint(SplitBlockAndInsertIfThen(
+        builder.CreateICmpNE(rest, builder.getInt64(0)), access.at, false));
+  set_place(builder, access.at);
+  CallInst* call = builder.CreateCall(
+      access_, {end, builder.CreateOr(builder.CreateTrunc(rest, half_),
+                                      builder.getInt32(flags_of(access.is_write)))});
+  call->addFnAttr(Attribute::NoMerge);
+}
+
+void Emitter::count(const MaskedAccess& access) {
+  const uint64_t size =
+      module_.getDataLayout().getTypeStoreSize(access.vector->getElementType()).getFixedValue();
+  const unsigned lanes = access.vector->getNumElements();
+  Builder builder(access.at);
+  if (access.lanes == MaskedAccess::Lanes::packed) {
+    Value* active = builder.CreateZExt(builder.CreateBitCast(access.mask, builder.getIntNTy(lanes)),
+                                       builder.getIntNTy(std::max(lanes, 64u)));
+    active = builder.CreateUnaryIntrinsic(Intrinsic::ctpop, active);
+    return call_strided(builder, address_of(builder, access.address), size, access.is_write,
+                        builder.CreateZExtOrTrunc(active, word_), builder.getInt64(size));
+  }
+  for (unsigned lane = 0; lane < lanes; ++lane) {
+    Value* active = builder.CreateExtractElement(access.mask, lane);
+    auto* constant = dyn_cast<ConstantInt>(active);
+    if (constant && constant->isZero()) continue;
+    if (!constant) builder.SetInsertPoint(SplitBlockAndInsertIfThen(active, access.at, false));
+    set_place(builder, access.at);
+    Value* address =
+        access.lanes == MaskedAccess::Lanes::anywhere
+            ? address_of(builder, builder.CreateExtractElement(access.address, lane))
+            : builder.CreateAdd(address_of(builder, access.address), builder.getInt64(lane * size));
+    call_access(builder, address, size, flags_of(access.is_write), 1);
+    builder.SetInsertPoint(access.at);
+  }
+}
+
+void Emitter::add_constructor() {
+  auto* nothing = Type::getVoidTy(module_.getContext());
+  auto* pointer = PointerType::get(byte_, 0);
+  // One for a linked module: the linker keeps one of the group, with its entry in the table.
+  auto* constructor =
+      Function::Create(FunctionType::get(nothing, false), GlobalValue::LinkOnceODRLinkage,
+                       "__fathom_numa_constructor", module_);
+  constructor->setVisibility(GlobalValue::HiddenVisibility);
+  constructor->setComdat(module_.getOrInsertComdat(constructor->getName()));
+  constructor->addFnAttr(Attribute::NoUnwind);
+  Builder builder(BasicBlock::Create(module_.getContext(), "", constructor));
+  FunctionCallee tell = module_.getOrInsertFunction("__fathom_numa_module",
+                                                    FunctionType::get(nothing, {pointer}, false));
+  builder.CreateCall(tell, {builder.CreatePointerCast(constructor, pointer)});
+  builder.CreateRetVoid();
+  appendToGlobalCtors(module_, constructor, 0, constructor);
+  appendToCompilerUsed(module_, {constructor});
+}
+
+}  // namespace fathom::instrument

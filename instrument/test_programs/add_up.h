@@ -1,0 +1,2 @@
+#pragma once
+long add_up(const long* numbers, int n);
