@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "prediction/power.h"
 #include "prediction/views.h"
 
 namespace fathom {
@@ -78,6 +79,7 @@ Result<KernelPrediction> predict(const Program& program, const Launch& launch,
   out.footprint_bytes = memory.footprint_bytes;
   out.l1_hit_share = memory.l1_hit_share;
   for (double each : facts.per_warp) out.instructions += each * facts.warps();
+  out.activity = count_activity(facts);
   out.launch_us = machine.prediction->launch.empty_kernel_us;
   add_assumptions(sample, memory, machine, parameters, out);
 
@@ -101,6 +103,7 @@ Result<KernelPrediction> predict(const Program& program, const Launch& launch,
     out.bound_by = roof.memory >= roof.compute ? "memory" : "computation";
   }
   out.time_us = out.launch_us + seconds * 1e6;
+  add_power(machine, out);
   out.findings = advise(facts, out);
   return out;
 }
