@@ -44,11 +44,6 @@ constexpr std::array<std::string_view, kCounts> kNames{"integer",
                                                        "lanes_memory",
                                                        "registers_read",
                                                        "registers_written",
-                                                       "data_integer",
-                                                       "data_float",
-                                                       "data_loaded",
-                                                       "bits_changed",
-                                                       "bits_varied",
                                                        "shared_passes_read",
                                                        "shared_passes_written",
                                                        "l1_sectors",
@@ -217,7 +212,6 @@ class Counter {
     if (step.timing.pipe != Pipe::none)
       out_[cycles_of(step.timing.pipe)] += times * step.timing.pipe_cycles;
     count_registers(event.step, times);
-    count_changes(event, step, times);
     if (event.access == kNoAccess) return;
     const Access& access = facts_.walk.accesses[event.access];
     if (access.sectors == 0) {
@@ -243,19 +237,6 @@ class Counter {
       out_[Count::registers_read] += times * general(program.instructions[step].uses);
       out_[Count::registers_written] += times * general(program.instructions[step].defs);
     }
-  }
-
-  void count_changes(const Event& event, const Step& step, double times) {
-    const Changes& changes = facts_.walk.changes[event.step];
-    if (changes.lanes <= 0) return;
-    const Count data = step.op == Op::load ? Count::data_loaded
-                       : step.timing.pipe == Pipe::fp64 || step.op_class == OpClass::fp32
-                           ? Count::data_float
-                           : Count::data_integer;
-    const double lanes = times * event.lanes / changes.lanes;
-    out_[data] += lanes * changes.unknown;
-    out_[Count::bits_changed] += lanes * changes.bits;
-    out_[Count::bits_varied] += lanes * changes.between;
   }
 
   void count_sectors(const Event& event, const Step& step, const Access& access, double times) {

@@ -50,13 +50,6 @@ enum class Count : uint8_t {
   // 32-bit registers of warps that are read and written.
   registers_read,
   registers_written,
-  // Lanes of results with data for a value, and bits of all other results that change: from what
-  // the register held, and from one lane to the next.
-  data_integer,
-  data_float,
-  data_loaded,
-  bits_changed,
-  bits_varied,
   // Memory.
   shared_passes_read,
   shared_passes_written,

@@ -28,8 +28,6 @@ TEST(Activity, CountsOfSaxpyAreThoseOfItsSource) {
     EXPECT_NEAR(counted[Count::l2_sectors_read], 8 * warps, kRounding) << file;
     EXPECT_NEAR(counted[Count::l2_sectors_written], 4 * warps, kRounding) << file;
     EXPECT_NEAR(counted[Count::partial_sectors_written], 0, kRounding) << file;
-    EXPECT_NEAR(counted[Count::data_loaded], 64 * warps, kRounding) << file;
-    EXPECT_NEAR(counted[Count::data_float], 32 * warps, kRounding) << file;
     EXPECT_NEAR(counted[Count::dram_bytes_read], 8.0 * (1u << 26), 0.02 * 8 * (1u << 26)) << file;
     EXPECT_NEAR(counted[Count::active_share], 1, kRounding) << file;
   }

@@ -47,12 +47,6 @@ class Lanes {
   uint32_t addresses(const Step& step, LaneValues& out) const;
   void write(int16_t slot, bool wide, const LaneValues& values, uint32_t unknown, uint32_t mask);
 
-  /// What a slot holds, and the lanes in which that is data.
-  const std::array<uint32_t, kLanes>& words(int16_t slot) const {
-    return values_[static_cast<size_t>(slot)];
-  }
-  uint32_t unknown_lanes(int16_t slot) const { return unknown_[static_cast<size_t>(slot)]; }
-
   /// The load (its step plus one) that an operand's unknown part comes from, 0: none or several.
   uint32_t origin(const Source& source) const {
     return source.slot == kNoSlot ? 0 : origin_[static_cast<size_t>(source.slot)];

@@ -15,30 +15,27 @@ using Json = nlohmann::json;
 Result<DecisionTree> read_tree(const Json& json, size_t features, const Error& broken) {
   const auto feature = json.at("feature").get<std::vector<int32_t>>();
   const auto value = json.at("value").get<std::vector<float>>();
-  const auto left = json.at("left").get<std::vector<uint32_t>>();
   const auto right = json.at("right").get<std::vector<uint32_t>>();
-  if (feature.empty() || value.size() != feature.size() || left.size() != feature.size() ||
-      right.size() != feature.size())
+  if (feature.empty() || value.size() != feature.size() || right.size() != feature.size())
     return broken;
   DecisionTree tree;
   for (size_t i = 0; i < feature.size(); ++i) {
     // Children come after their parents, so that each way down ends.
     const bool leaf = feature[i] < 0;
-    if (!leaf && (static_cast<size_t>(feature[i]) >= features || left[i] <= i || right[i] <= i ||
-                  left[i] >= feature.size() || right[i] >= feature.size()))
+    if (!leaf && (static_cast<size_t>(feature[i]) >= features || right[i] <= i + 1 ||
+                  right[i] >= feature.size()))
       return broken;
-    tree.nodes.push_back({feature[i], value[i], left[i], right[i]});
+    tree.nodes.push_back({feature[i], value[i], right[i]});
   }
+  if (tree.nodes.back().feature >= 0) return broken;
   return tree;
 }
 
-double leaf_of(const DecisionTree& tree, const std::vector<double>& features) {
+double leaf_of(const DecisionTree& tree, const std::vector<float>& features) {
   uint32_t at = 0;
   while (tree.nodes[at].feature >= 0) {
     const DecisionTree::Node& node = tree.nodes[at];
-    // Single precision, as the trees were grown.
-    const auto value = static_cast<float>(features[static_cast<size_t>(node.feature)]);
-    at = value < node.threshold ? node.left : node.right;
+    at = features[static_cast<size_t>(node.feature)] < node.threshold ? at + 1 : node.right;
   }
   return tree.nodes[at].threshold;
 }
@@ -56,30 +53,32 @@ Result<PowerModel> PowerModel::parse(std::string_view text, const std::string& f
     model.names_ = json.at("features").get<std::vector<std::string>>();
     model.least_ = json.at("least_watts").get<double>();
     model.most_ = json.at("most_watts").get<double>();
+    if (!(model.least_ > 0 && model.least_ <= model.most_)) return broken;
     const size_t features = model.names_.size();
-    const Json& process = json.at("process");
-    model.process_weight_ = process.at("weight").get<double>();
-    model.mean_ = process.at("mean").get<double>();
-    model.height_ = process.at("height").get<double>();
-    model.alpha_ = process.at("alpha").get<std::vector<double>>();
-    model.chosen_ = process.at("features").get<std::vector<uint32_t>>();
-    for (uint32_t each : model.chosen_)
+    const Json &physical = json.at("physical"), &linear = json.at("linear"),
+               &trees = json.at("trees");
+    model.physical_weight_ = physical.at("weight").get<double>();
+    model.idle_ = physical.at("idle_watts").get<double>();
+    model.events_ = physical.at("features").get<std::vector<uint32_t>>();
+    model.event_watts_ = physical.at("watts").get<std::vector<double>>();
+    if (model.events_.size() != model.event_watts_.size()) return broken;
+    for (uint32_t each : model.events_)
       if (each >= features) return broken;
-    model.rows_ = process.at("rows").get<std::vector<std::vector<float>>>();
+    model.linear_weight_ = linear.at("weight").get<double>();
+    model.mean_ = linear.at("mean").get<double>();
     const std::pair<const char*, std::vector<double>*> vectors[] = {
-        {"logarithm", &model.logarithm_}, {"centre", &model.centre_}, {"scale", &model.scale_},
-        {"widths", &model.widths_},       {"slopes", &model.slopes_},
-    };
+        {"logarithm", &model.logarithm_},
+        {"centre", &model.centre_},
+        {"scale", &model.scale_},
+        {"slopes", &model.slopes_}};
     for (const auto& [name, into] : vectors) {
-      *into = process.at(name).get<std::vector<double>>();
-      if (into->size() != model.chosen_.size()) return broken;
+      *into = linear.at(name).get<std::vector<double>>();
+      if (into->size() != features) return broken;
     }
-    if (model.rows_.size() != model.alpha_.size()) return broken;
-    for (const auto& row : model.rows_)
-      if (row.size() != model.chosen_.size()) return broken;
-    model.base_ = json.at("trees").at("base").get<double>();
-    for (const Json& each : json.at("trees").at("trees")) {
-      Result<DecisionTree> tree = read_tree(each, features, broken);
+    model.trees_weight_ = trees.at("weight").get<double>();
+    model.base_ = trees.at("base").get<double>();
+    for (const Json& each : trees.at("trees")) {
+      Result<DecisionTree> tree = read_tree(each, features + 1, broken);
       if (!tree) return tree.error();
       model.trees_.push_back(std::move(*tree));
     }
@@ -89,38 +88,37 @@ Result<PowerModel> PowerModel::parse(std::string_view text, const std::string& f
   return model;
 }
 
-double PowerModel::process(const std::vector<double>& features) const {
-  std::vector<double> scaled(chosen_.size());
+double PowerModel::physical(const std::vector<double>& features) const {
+  double watts = idle_;
+  for (size_t i = 0; i < events_.size(); ++i) watts += event_watts_[i] * features[events_[i]];
+  return std::log(std::max(1.0, watts));
+}
+
+double PowerModel::linear(const std::vector<double>& features) const {
   double sum = mean_;
-  for (size_t i = 0; i < chosen_.size(); ++i) {
-    const double feature = features[chosen_[i]];
-    const double value =
-        logarithm_[i] > 0 ? std::log(std::max(0.0, feature) / logarithm_[i] + 0.1) : feature;
-    const double z = (value - centre_[i]) / scale_[i];
-    sum += slopes_[i] * z;
-    scaled[i] = z * widths_[i];
-  }
-  for (size_t r = 0; r < rows_.size(); ++r) {
-    double distance = 0;
-    for (size_t i = 0; i < scaled.size(); ++i) {
-      const double apart = scaled[i] - static_cast<double>(rows_[r][i]);
-      distance += apart * apart;
-    }
-    sum += height_ * alpha_[r] * std::exp(-0.5 * distance);
+  for (size_t i = 0; i < features.size(); ++i) {
+    const double value = logarithm_[i] > 0
+                             ? std::log(std::max(0.0, features[i]) / logarithm_[i] + 0.1)
+                             : features[i];
+    sum += slopes_[i] * (value - centre_[i]) / scale_[i];
   }
   return sum;
 }
 
-double PowerModel::trees(const std::vector<double>& features) const {
+double PowerModel::trees(const std::vector<double>& features, double physical) const {
+  // Single precision, as the trees were grown.
+  std::vector<float> narrow(features.begin(), features.end());
+  narrow.push_back(static_cast<float>(physical));
   double sum = base_;
-  for (const DecisionTree& each : trees_) sum += leaf_of(each, features);
+  for (const DecisionTree& each : trees_) sum += leaf_of(each, narrow);
   return sum;
 }
 
 double PowerModel::watts(const std::vector<double>& features) const {
   FATHOM_INVARIANT(features.size() == names_.size());
-  const double logarithm =
-      process_weight_ * process(features) + (1 - process_weight_) * trees(features);
+  const double events = physical(features);
+  const double logarithm = physical_weight_ * events + linear_weight_ * linear(features) +
+                           trees_weight_ * trees(features, events);
   return std::clamp(std::exp(logarithm), least_, most_);
 }
 

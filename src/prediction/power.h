@@ -21,14 +21,14 @@ std::vector<std::pair<std::string_view, double>> power_features(const KernelPred
 struct DecisionTree {
   struct Node {
     int32_t feature = -1;  ///< -1: a leaf
-    float threshold = 0;   ///< below it: left; of a leaf: its value
-    uint32_t left = 0, right = 0;
+    float threshold = 0;   ///< of a leaf: its value
+    uint32_t right = 0;    ///< where it is not below; else the next node follows
   };
   std::vector<Node> nodes;
 };
 
-/// A blend of a Gaussian process and of boosted trees, each of the logarithm of the power in watts.
-/// benchmarks/prediction/power.py trains it and writes the file.
+/// A blend of three models of the logarithm of the power in watts: energies of events, a linear
+/// one, and boosted trees. benchmarks/prediction/power.py trains it and writes the file.
 class PowerModel {
  public:
   /// Errors: the file is no such model.
@@ -40,20 +40,25 @@ class PowerModel {
   const std::vector<std::string>& feature_names() const { return names_; }
 
  private:
-  double process(const std::vector<double>& features) const;
-  double trees(const std::vector<double>& features) const;
+  double physical(const std::vector<double>& features) const;
+  double linear(const std::vector<double>& features) const;
+  double trees(const std::vector<double>& features, double physical) const;
 
   std::string device_;
   std::vector<std::string> names_;
-  double process_weight_ = 0, least_ = 0, most_ = 0;
-  // The process: mean + slopes . z + sum of height alpha exp(-|widths z - row|^2 / 2), where z are
-  // the chosen features, made logarithms where `logarithm_` is not 0, then centred and scaled.
-  std::vector<uint32_t> chosen_;
-  std::vector<double> logarithm_, centre_, scale_, widths_, slopes_, alpha_;
-  std::vector<std::vector<float>> rows_;
-  double mean_ = 0, height_ = 0;
-  std::vector<DecisionTree> trees_;
+  double least_ = 0, most_ = 0;  ///< watts that were ever measured
+  double physical_weight_ = 0, linear_weight_ = 0, trees_weight_ = 0;
+  // Idle power, and watts for each unit of some features: the logarithm of the sum.
+  double idle_ = 0;
+  std::vector<uint32_t> events_;
+  std::vector<double> event_watts_;
+  // mean + slopes . z, where z are features, made logarithms where `logarithm_` is not 0, centred
+  // and scaled.
+  double mean_ = 0;
+  std::vector<double> logarithm_, centre_, scale_, slopes_;
+  // base + sum of leaves; the last feature is what the energies of events say.
   double base_ = 0;
+  std::vector<DecisionTree> trees_;
 };
 
 /// The model of the device; none: nothing was measured there. It is read when first asked for.

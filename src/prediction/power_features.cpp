@@ -76,8 +76,6 @@ class Features {
     share("of_l1_sectors", {Count::l1_sectors});
     share("of_l2_read", {Count::l2_sectors_read});
     share("of_dram_read", {Count::dram_bytes_read});
-    share("of_data", {Count::data_integer, Count::data_float, Count::data_loaded}, 32);
-    share("of_bits_changed", {Count::bits_changed}, 32);
     const double beyond = counts_[Count::l2_sectors_read] + counts_[Count::l2_sectors_written];
     add("l2_of_l1", beyond / std::max(1.0, counts_[Count::l1_sectors]));
     add("sectors_of_line", counts_[Count::l1_sectors] / std::max(1.0, counts_[Count::l1_lines]));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -21,23 +22,27 @@ std::string shipped() {
   return text;
 }
 
-// A process of one row and one tree, small enough for a calculator.
+// One event, one slope and one tree, small enough for a calculator.
 const char* const kSmall = R"({"device": "D", "features": ["a", "b"], "least_watts": 10,
-  "most_watts": 1000, "process": {"weight": 0.5, "features": [1], "mean": 5, "height": 2,
-  "alpha": [0.25], "rows": [[1]], "logarithm": [0], "centre": [1], "scale": [2], "widths": [1],
-  "slopes": [0.1]}, "trees": {"base": 5, "trees": [{"feature": [0, -1, -1],
-  "value": [0.5, -0.5, 0.5], "left": [1, 0, 0], "right": [2, 0, 0]}]}})";
+  "most_watts": 1000, "physical": {"weight": 0.25, "idle_watts": 100, "features": [1],
+  "watts": [20]}, "linear": {"weight": 0.25, "mean": 5, "logarithm": [2, 0], "centre": [0, 1],
+  "scale": [1, 2], "slopes": [0.5, 0.25]}, "trees": {"weight": 0.5, "base": 5, "trees": [
+  {"feature": [0, -1, -1], "value": [0.5, -0.5, 0.5], "right": [2, 0, 0]},
+  {"feature": [2, -1, -1], "value": [5, 0.125, -0.125], "right": [2, 0, 0]}]}})";
 
 TEST(Power, FollowsTheFormula) {
   Result<PowerModel> model = PowerModel::parse(kSmall, "small.json");
   ASSERT_TRUE(model.ok());
-  // b = 3: z = 1, on the row: 5 + 0.1 + 2 x 0.25. a below and above 0.5: 5 -+ 0.5.
-  EXPECT_NEAR(model->watts({0.4, 3}), std::exp((5.6 + 4.5) / 2), 1e-4);
-  EXPECT_NEAR(model->watts({0.6, 3}), std::exp((5.6 + 5.5) / 2), 1e-4);
-  // b = 1: z = 0, one width away from the row.
-  EXPECT_NEAR(model->watts({0.6, 1}), std::exp((5 + 0.5 * std::exp(-0.5) + 5.5) / 2), 1e-4);
+  const auto expected = [](double a, double b) {
+    const double events = std::log(100 + 20 * b);
+    const double linear = 5 + 0.5 * std::log(a / 2 + 0.1) + 0.25 * (b - 1) / 2;
+    const double trees = 5 + (a < 0.5 ? -0.5 : 0.5) + (events < 5 ? 0.125 : -0.125);
+    return std::exp(0.25 * events + 0.25 * linear + 0.5 * trees);
+  };
+  for (const auto& [a, b] : {std::pair{0.4, 1.0}, {0.6, 1.0}, {0.4, 3.0}, {0.6, 3.0}})
+    EXPECT_NEAR(model->watts({a, b}), expected(a, b), 1e-3) << a << ' ' << b;
   EXPECT_DOUBLE_EQ(model->watts({0.6, 1e6}), 1000) << "no more than was ever measured";
-  EXPECT_DOUBLE_EQ(model->watts({0.6, -1e6}), 10);
+  EXPECT_DOUBLE_EQ(model->watts({1e-9, -1e6}), 10);
 }
 
 TEST(Power, SaysWhatTheTrainingSaid) {
@@ -83,13 +88,15 @@ TEST(Power, BrokenModelsAreRefused) {
   ASSERT_TRUE(PowerModel::parse(kSmall, "small.json").ok());
   const std::string text = kSmall;
   const std::pair<const char*, const char*> changes[] = {
-      {"\"rows\": [[1]]", "\"rows\": [[1, 2]]"},
-      {"\"rows\": [[1]]", "\"rows\": []"},
       {"\"features\": [1]", "\"features\": [2]"},
-      {"\"left\": [1, 0, 0]", "\"left\": [0, 0, 0]"},
+      {"\"watts\": [20]", "\"watts\": []"},
+      {"\"slopes\": [0.5, ", "\"slopes\": ["},
+      {"\"right\": [2, 0", "\"right\": [1, 0"},
       {"\"right\": [2, 0", "\"right\": [3, 0"},
-      {"\"feature\": [0,", "\"feature\": [2,"},
-      {"\"slopes\": [0.1]", "\"slopes\": [\"x\"]"},
+      {"\"feature\": [0, -1, -1]", "\"feature\": [3, -1, -1]"},
+      {"\"feature\": [0, -1, -1]", "\"feature\": [0, -1, 0]"},
+      {"\"scale\": [1, 2]", "\"scale\": [\"x\", 2]"},
+      {"\"most_watts\": 1000", "\"most_watts\": 1"},
       {"\"device\"", "\"devices\""},
       {"{\"device\"", "[\"device\""}};
   for (const auto& [from, to] : changes) {

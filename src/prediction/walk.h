@@ -40,21 +40,11 @@ struct WarpTrace {
   double executed() const;  ///< instructions, weights included
 };
 
-/// Results of a step in the sample warps, as lanes: how much the bits of the registers change,
-/// which is what switching costs.
-struct Changes {
-  double lanes = 0;    ///< that wrote a result
-  double unknown = 0;  ///< of them, with data for a value
-  double bits = 0;     ///< that differ from what the register held, of known values
-  double between = 0;  ///< bits that differ from the next lane's, of known values
-};
-
 struct Walk {
   std::vector<std::array<uint32_t, 3>> blocks;  ///< that were looked at
   std::vector<WarpTrace> warps;                 ///< by block, then warp
   std::vector<Access> accesses;
   std::vector<uint64_t> sectors;  ///< address / 32
-  std::vector<Changes> changes;   ///< by step
   std::vector<std::string> assumed;
   uint64_t executed = 0;  ///< steps that were run
   bool cut_short = false;

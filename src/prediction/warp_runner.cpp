@@ -37,7 +37,6 @@ WarpRunner::WarpRunner(const Program& program, const Launch& launch, const WalkL
     if (header_of_[first] == kNoBlock) header_of_[first] = i;
   }
   find_exits();
-  walk_.changes.resize(program.steps.size());
 }
 
 bool WarpRunner::run(std::array<uint32_t, 3> block, uint32_t warp, uint64_t budget,
@@ -139,8 +138,6 @@ bool WarpRunner::step() {
   if (!quiet_)
     trace_->events.push_back({at, 1, kNoAccess, static_cast<uint32_t>(std::popcount(mask))});
   previous_ = at;
-  const bool writes = !quiet_ && mask != 0 && now.result != kNoSlot;
-  if (writes) before_ = lanes_.words(now.result);
   switch (now.op) {
     case Op::branch:
     case Op::exit:
@@ -168,25 +165,8 @@ bool WarpRunner::step() {
     default:
       if (mask) lanes_.execute(now, launch_, mask);
   }
-  if (writes) note_changes(at, now.result, mask);
   groups_[current].at = at + 1;
   return true;
-}
-
-void WarpRunner::note_changes(uint32_t at, int16_t slot, uint32_t mask) {
-  const std::array<uint32_t, kLanes>& after = lanes_.words(slot);
-  const uint32_t known = mask & ~lanes_.unknown_lanes(slot);
-  Changes& changes = walk_.changes[at];
-  changes.lanes += std::popcount(mask);
-  changes.unknown += std::popcount(mask & ~known);
-  uint32_t bits = 0, between = 0;
-  for (uint32_t i = 0; i < kLanes; ++i) {
-    if (!(known >> i & 1)) continue;
-    bits += static_cast<uint32_t>(std::popcount(before_[i] ^ after[i]));
-    between += static_cast<uint32_t>(std::popcount(after[i] ^ after[(i + 1) % kLanes]));
-  }
-  changes.bits += bits;
-  changes.between += between;
 }
 
 // Branches.

@@ -78,7 +78,6 @@ class WarpRunner {
   uint64_t growths_left(uint32_t loop, const Lanes::Growth& growth) const;
   uint32_t assumed_guard(uint32_t at, const Step& step, uint32_t mask);
   bool run_rounds(uint32_t loop, uint32_t rounds, uint64_t limit);
-  void note_changes(uint32_t at, int16_t slot, uint32_t mask);
   void branch(size_t group, const Step& step, uint32_t mask);
   uint32_t decide(uint32_t at, const Step& step, uint32_t mask, uint32_t taken, uint32_t unknown);
   void leave(size_t group, uint32_t mask);
@@ -96,7 +95,6 @@ class WarpRunner {
   Decisions& decisions_;
   Walk& walk_;
   Lanes lanes_;
-  std::array<uint32_t, kLanes> before_{};  ///< what a step's result takes the place of
   std::vector<Group> groups_;
   std::array<std::array<uint32_t, kLanes>, 16> meeting_{};  ///< by barrier and thread: who meets
   std::vector<LoopProgress> loops_;
