@@ -117,6 +117,16 @@ TEST(PredictProgram, ASweepRanksBlocks) {
   }
 }
 
+TEST(PredictProgram, ASweepShowsPowerWhereItIsKnown) {
+  const std::string sweep = fixture("kernels.ptx") +
+                            " --ptxas none --kernel saxpy --grid 4096 --block 256 --arg n=1048576 "
+                            "--sweep block=128..256 --device ";
+  EXPECT_NE(run(sweep + "H200").out.find(" mJ  "), std::string::npos);
+  const std::string other = run(sweep + "A100").out;
+  EXPECT_EQ(other.find(" mJ  "), std::string::npos);
+  EXPECT_NE(other.find("  -  "), std::string::npos) << other;
+}
+
 TEST(PredictProgram, SaysTheSameEachTime) {
   const std::string arguments = fixture("kernels.ptx") + " --ptxas none --grid 64 --block 256";
   EXPECT_EQ(run(arguments).out, run(arguments).out);

@@ -146,11 +146,17 @@ std::string prediction_json(const std::vector<KernelPrediction>& kernels,
 
 std::string sweep_text(const std::vector<KernelPrediction>& launches, const MachineModel& machine) {
   std::string text = "predicted for " + machine.name +
-                     ", fastest first\n\n     time      block        grid  occupancy  bound by\n";
-  for (const KernelPrediction& each : launches)
-    text += format("%9s  %9s  %10s  %9s  %s\n", human_seconds(each.time_us / 1e6).c_str(),
-                   shape_text(each.shape.block).c_str(), shape_text(each.shape.grid).c_str(),
-                   human_percent(each.occupancy.fraction()).c_str(), each.bound_by.c_str());
+                     ", fastest first\n\n     time      block        grid  occupancy   power      "
+                     "energy  bound by\n";
+  for (const KernelPrediction& each : launches) {
+    const std::string power = each.power_w ? format("%.0f W", *each.power_w) : "-",
+                      energy = each.energy_mj ? format("%.4g mJ", *each.energy_mj) : "-";
+    text +=
+        format("%9s  %9s  %10s  %9s  %6s  %10s  %s\n", human_seconds(each.time_us / 1e6).c_str(),
+               shape_text(each.shape.block).c_str(), shape_text(each.shape.grid).c_str(),
+               human_percent(each.occupancy.fraction()).c_str(), power.c_str(), energy.c_str(),
+               each.bound_by.c_str());
+  }
   return text;
 }
 

@@ -41,7 +41,7 @@ DEALT = "XGBoost, launches dealt"  # into folds instead of whole kernels, to com
 KEY = ("kernel", "file", "grid", "block", "shared", "arguments")
 FOLDS = 10
 # For --check: a change for the worse, not the aims, which are 6%, 0.96 and 15%.
-MOST_POWER_ERROR, LEAST_R2, MOST_ENERGY_ERROR, MOST_ERROR_OF_SEEN = 0.15, 0.70, 0.35, 0.12
+MOST_POWER_ERROR, LEAST_R2, MOST_ENERGY_ERROR, MOST_ERROR_OF_SEEN = 0.14, 0.78, 0.30, 0.10
 
 
 def read_table(path):
