@@ -228,7 +228,8 @@ class Prediction {
 
 void add_predict(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
-  auto* command = app.add_subcommand("predict", "Says how long a kernel takes, without running it");
+  auto* command = app.add_subcommand(
+      "predict", "Says how long a kernel takes and at what power, without running it");
   command->add_option("file", arguments->file, "PTX, a cubin, a fat binary, or CUDA source")
       ->required()
       ->type_name("FILE");

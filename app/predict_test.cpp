@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/files.h"
 
@@ -45,8 +46,12 @@ TEST(PredictProgram, JsonHasWhatWasPromised) {
   EXPECT_EQ(kernel["name"], "saxpy");
   EXPECT_GT(kernel["time_us"].get<double>(), 1.0);
   EXPECT_LT(kernel["time_us"].get<double>(), 100.0);
-  EXPECT_TRUE(kernel["power_w"].is_null());
-  EXPECT_TRUE(kernel["energy_mj"].is_null());
+  EXPECT_GT(kernel["power_w"].get<double>(), 75.0) << "idle";
+  EXPECT_LT(kernel["power_w"].get<double>(), 850.0);
+  EXPECT_NEAR(kernel["energy_mj"].get<double>(),
+              kernel["power_w"].get<double>() * kernel["time_us"].get<double>() / 1000, 1e-9);
+  EXPECT_NEAR(kernel["activity"]["load_global"].get<double>(), 2.0 * 4096 * 8, 1e-3);
+  EXPECT_GT(kernel["rates"]["issue"].get<double>(), 0.0);
   EXPECT_TRUE(kernel["bound_by"].is_string());
   EXPECT_TRUE(kernel["assumed"].is_array());
   EXPECT_FALSE(kernel["registers_estimated"].get<bool>());
@@ -82,6 +87,22 @@ TEST(PredictProgram, AnotherDeviceIsSlower) {
   }
 }
 
+TEST(PredictProgram, PowerIsNullWhereNothingWasLearned) {
+  const std::string launch =
+      fixture("kernels.ptx") + " --ptxas none --kernel saxpy --grid 4096 --arg n=1048576 ";
+  const std::pair<const char*, const char*> without[] = {
+      {"--device A100", "no power: it was learned on an NVIDIA H200 only"},
+      {"--model roofline", "no power: it was learned with times of --model sim"}};
+  for (const auto& [options, says] : without) {
+    const auto kernel = json_of(launch + options)["kernels"][0];
+    EXPECT_TRUE(kernel["power_w"].is_null()) << options;
+    EXPECT_TRUE(kernel["energy_mj"].is_null()) << options;
+    EXPECT_NE(kernel["assumed"].dump().find(says), std::string::npos) << kernel["assumed"];
+    EXPECT_EQ(run(launch + options).out.find("  power "), std::string::npos);
+  }
+  EXPECT_NE(run(launch).out.find("  power "), std::string::npos);
+}
+
 TEST(PredictProgram, ASweepRanksBlocks) {
   const auto json = json_of(fixture("kernels.ptx") +
                             " --ptxas none --kernel saxpy --grid 4096 --block 256 --arg n=1048576 "
@@ -94,6 +115,16 @@ TEST(PredictProgram, ASweepRanksBlocks) {
     EXPECT_EQ(each["grid"][0].get<int>(),
               (1048576 + each["block"][0].get<int>() - 1) / each["block"][0].get<int>());
   }
+}
+
+TEST(PredictProgram, ASweepShowsPowerWhereItIsKnown) {
+  const std::string sweep = fixture("kernels.ptx") +
+                            " --ptxas none --kernel saxpy --grid 4096 --block 256 --arg n=1048576 "
+                            "--sweep block=128..256 --device ";
+  EXPECT_NE(run(sweep + "H200").out.find(" mJ  "), std::string::npos);
+  const std::string other = run(sweep + "A100").out;
+  EXPECT_EQ(other.find(" mJ  "), std::string::npos);
+  EXPECT_NE(other.find("  -  "), std::string::npos) << other;
 }
 
 TEST(PredictProgram, SaysTheSameEachTime) {

@@ -31,6 +31,8 @@ std::string kernel_text(const KernelPrediction& kernel, const Style& style) {
   text += format("  time       %s   (of it %s for the launch)\n",
                  human_seconds(kernel.time_us / 1e6).c_str(),
                  human_seconds(kernel.launch_us / 1e6).c_str());
+  if (kernel.power_w)
+    text += format("  power      %.0f W, energy %.4g mJ\n", *kernel.power_w, *kernel.energy_mj);
   text += "  bound by   " + kernel.bound_by + "\n";
   text += format("  occupancy  %s, %u warps of %u\n",
                  human_percent(kernel.occupancy.fraction()).c_str(), kernel.occupancy.active_warps,
@@ -81,6 +83,10 @@ Json json_of(const Finding& finding) {
   return json;
 }
 
+Json number_or_null(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
 Json json_of(const KernelPrediction& kernel) {
   Json json;
   json["name"] = kernel.name;
@@ -90,8 +96,8 @@ Json json_of(const KernelPrediction& kernel) {
   json["block"] = kernel.shape.block;
   json["time_us"] = kernel.time_us;
   json["launch_us"] = kernel.launch_us;
-  json["power_w"] = nullptr;
-  json["energy_mj"] = nullptr;
+  json["power_w"] = number_or_null(kernel.power_w);
+  json["energy_mj"] = number_or_null(kernel.energy_mj);
   json["bound_by"] = kernel.bound_by;
   json["assumed"] = kernel.assumed;
   json["registers"] = kernel.shape.registers_per_thread;
@@ -102,6 +108,9 @@ Json json_of(const KernelPrediction& kernel) {
   json["l2_bytes"] = kernel.l2_bytes;
   json["dram_bytes"] = kernel.dram_bytes;
   json["footprint_bytes"] = kernel.footprint_bytes;
+  for (size_t i = 0; i < kCounts; ++i)
+    json["activity"][std::string(name_of(static_cast<Count>(i)))] = kernel.activity.values[i];
+  for (const auto& [name, value] : kernel.rates) json["rates"][std::string(name)] = value;
   json["resources"] = Json::array();
   for (const ResourceUse& each : kernel.resources)
     if (each.share > 0) json["resources"].push_back({{"name", each.name}, {"share", each.share}});
@@ -137,11 +146,17 @@ std::string prediction_json(const std::vector<KernelPrediction>& kernels,
 
 std::string sweep_text(const std::vector<KernelPrediction>& launches, const MachineModel& machine) {
   std::string text = "predicted for " + machine.name +
-                     ", fastest first\n\n     time      block        grid  occupancy  bound by\n";
-  for (const KernelPrediction& each : launches)
-    text += format("%9s  %9s  %10s  %9s  %s\n", human_seconds(each.time_us / 1e6).c_str(),
-                   shape_text(each.shape.block).c_str(), shape_text(each.shape.grid).c_str(),
-                   human_percent(each.occupancy.fraction()).c_str(), each.bound_by.c_str());
+                     ", fastest first\n\n     time      block        grid  occupancy   power      "
+                     "energy  bound by\n";
+  for (const KernelPrediction& each : launches) {
+    const std::string power = each.power_w ? format("%.0f W", *each.power_w) : "-",
+                      energy = each.energy_mj ? format("%.4g mJ", *each.energy_mj) : "-";
+    text +=
+        format("%9s  %9s  %10s  %9s  %6s  %10s  %s\n", human_seconds(each.time_us / 1e6).c_str(),
+               shape_text(each.shape.block).c_str(), shape_text(each.shape.grid).c_str(),
+               human_percent(each.occupancy.fraction()).c_str(), power.c_str(), energy.c_str(),
+               each.bound_by.c_str());
+  }
   return text;
 }
 

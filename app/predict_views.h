@@ -12,7 +12,7 @@ namespace fathom {
 std::string prediction_text(const std::vector<KernelPrediction>& kernels,
                             const MachineModel& machine, const Style& style);
 /// An object with `kernels`, each with name, time_us, power_w, energy_mj, bound_by, assumed and
-/// what they rest on. power_w and energy_mj are null while there is no model of power for the
+/// what they rest on. power_w and energy_mj are null where there is no model of power for the
 /// device.
 std::string prediction_json(const std::vector<KernelPrediction>& kernels,
                             const MachineModel& machine);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "prediction/power.h"
 #include "prediction/views.h"
 
 namespace fathom {
@@ -78,6 +79,7 @@ Result<KernelPrediction> predict(const Program& program, const Launch& launch,
   out.footprint_bytes = memory.footprint_bytes;
   out.l1_hit_share = memory.l1_hit_share;
   for (double each : facts.per_warp) out.instructions += each * facts.warps();
+  out.activity = count_activity(facts);
   // Launches are made ahead: a kernel that takes longer than making one adds only what lies between
   // two on the device.
   const LaunchFigures& launches = machine.prediction->launch;
@@ -109,6 +111,7 @@ Result<KernelPrediction> predict(const Program& program, const Launch& launch,
     out.time_us = launches.empty_kernel_us;
     out.launch_us = out.time_us - seconds * 1e6;
   }
+  add_power(machine, out);
   out.findings = advise(facts, out);
   return out;
 }

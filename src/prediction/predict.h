@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "prediction/activity.h"
 #include "prediction/launch.h"
 #include "prediction/program.h"
 #include "prediction/simulator.h"
@@ -39,6 +40,10 @@ struct KernelPrediction {
   std::vector<LineShare> lines;        ///< longest first
   double dram_bytes = 0, l2_bytes = 0, footprint_bytes = 0, l1_hit_share = 0;
   double instructions = 0;  ///< warp instructions of the whole launch
+  Activity activity;
+  std::vector<std::pair<std::string_view, double>> rates;  ///< what the model of power sees
+  std::optional<double> power_w;    ///< mean while such launches follow each other
+  std::optional<double> energy_mj;  ///< of one launch: power x time
   std::vector<Finding> findings;
 };
 
