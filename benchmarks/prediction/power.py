@@ -64,7 +64,7 @@ def predict(fathom, corpus, row):
     if row["shared"] != "0":
         command += ["--shared", row["shared"]]
     for argument in row["arguments"].split(";"):
-        if argument and "@" not in argument:
+        if argument:
             command += ["--arg", argument]
     for trip in row["trips"].split(";"):
         if "=" in trip:
