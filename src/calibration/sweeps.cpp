@@ -7,7 +7,7 @@ namespace fathom {
 namespace {
 
 constexpr uint32_t kThreads = 512, kBlocks = 4;  // of a block, and on each multiprocessor
-constexpr int kAccesses = 4, kWidth = 16, kSamples = 3;
+constexpr int kAccesses = 4, kWidth = 16, kSamples = 3, kLaunches = 20;
 constexpr uint64_t kFewRounds = 16, kManyRounds = 48;
 constexpr double kMegabyte = 1 << 20;
 constexpr double kFootprints[] = {8, 12, 16, 24, 32, 40, 48, 56, 64, 80, 96, 128, 192};
@@ -38,6 +38,21 @@ class Sweeps {
     return figure_of(samples);
   }
 
+  /// Microseconds of a launch that goes through the bytes once, as those before it did.
+  Result<double> once_us(const char* name, uint64_t footprint) {
+    Result<LoadedBenchmark> loaded = run_.memory(name);
+    if (!loaded) return loaded.error();
+    const uint64_t step = threads() * kWidth, rounds = footprint / (step * kAccesses);
+    std::vector<double> samples;
+    for (int i = 0; i <= kSamples; ++i) {
+      Result<double> us = run_.driver().time_us(
+          loaded->function, shape(), {times_, rounds, buffer_, footprint, step}, kLaunches);
+      if (!us) return us.error();
+      if (i > 0) samples.push_back(us.value() / kLaunches);
+    }
+    return figure_of(samples).value;
+  }
+
   GridShape shape() const { return {run_.multiprocessors() * kBlocks, kThreads, 0}; }
   uint64_t threads() const { return uint64_t(shape().blocks) * kThreads; }
 
@@ -62,8 +77,40 @@ double footprint_at(const std::vector<FootprintRate>& rates, double kept) {
   return rates.back().bytes;
 }
 
+namespace {
+
+/// What a launch finds of the data that the launch before it went through: the slope of its time
+/// over the footprint, beyond that of the smallest two, tells.
+Result<Done> measure_kept(BenchRun& run, Sweeps& sweeps) {
+  FigureTable table{{"mode", "footprint", "us"}, {}};
+  const uint64_t piece = sweeps.threads() * kWidth * kAccesses;
+  for (const char* name : {"sweep_read", "sweep_copy"}) {
+    const bool copy = std::string(name) == "sweep_copy";
+    std::vector<FootprintRate> rates;
+    double first_bytes = 0, first_us = 0;
+    for (uint64_t pieces : {1, 2, 3, 4, 5, 6, 8, 12}) {
+      const uint64_t footprint = pieces * piece;
+      Result<double> us = sweeps.once_us(name, footprint);
+      if (!us) return us.error();
+      const double bytes = double(footprint) * (copy ? 2 : 1);
+      table.rows.push_back({copy ? 1.0 : 0.0, bytes, us.value()});
+      if (pieces == 1) first_bytes = bytes, first_us = us.value();
+      if (us.value() > first_us)
+        rates.push_back({bytes, (bytes - first_bytes) / (us.value() - first_us)});
+    }
+    if (copy) continue;
+    const double kept = footprint_at(rates, 0.9), lost = footprint_at(rates, 0.1);
+    run.figures().set("memory/l2_kept_bytes", {kept, kept, kept});
+    run.figures().set("memory/l2_lost_bytes", {lost, lost, lost});
+  }
+  run.figures().tables["l2_kept_by_footprint"] = std::move(table);
+  return Done{};
+}
+
+}  // namespace
+
 Result<Done> measure_sweeps(BenchRun& run) {
-  Result<DeviceBuffer> buffer = DeviceBuffer::make(run.driver(), uint64_t(512 * kMegabyte));
+  Result<DeviceBuffer> buffer = DeviceBuffer::make(run.driver(), uint64_t(640 * kMegabyte));
   if (!buffer) return buffer.error();
   Result<DeviceBuffer> times = DeviceBuffer::make(
       run.driver(), run.multiprocessors() * kBlocks * (kThreads / 32) * sizeof(WarpTime));
@@ -81,7 +128,6 @@ Result<Done> measure_sweeps(BenchRun& run) {
                         {"sweep_write", "memory/l2_write_bytes_per_second", kWidth, 1},
                         {"sweep_copy", "memory/l2_copy_bytes_per_second", 2 * kWidth, 2}};
   for (const Mode& mode : modes) {
-    std::vector<FootprintRate> rates;
     for (double megabytes : kFootprints) {
       const auto footprint = uint64_t(megabytes / mode.buffers * kMegabyte);
       if (footprint < step) continue;
@@ -89,16 +135,12 @@ Result<Done> measure_sweeps(BenchRun& run) {
       if (!rate) return rate.error();
       const Figure bytes = scaled(rate.value(), mode.bytes);
       table.rows.push_back({double(&mode - modes), megabytes * kMegabyte, bytes.value});
-      rates.push_back({megabytes * kMegabyte, bytes.value});
       // A quarter of the cache: neither so little that few of its parts have it nor too much.
       if (megabytes == 16) run.figures().set(mode.path, bytes);
     }
-    if (&mode != modes) continue;
-    const double kept = footprint_at(rates, 0.9), lost = footprint_at(rates, 0.1);
-    run.figures().set("memory/l2_kept_bytes", {kept, kept, kept});
-    run.figures().set("memory/l2_lost_bytes", {lost, lost, lost});
   }
   run.figures().tables["l2_by_footprint"] = std::move(table);
+  if (Result<Done> kept = measure_kept(run, sweeps); !kept) return kept;
   FigureTable random{{"footprint", "sectors_per_second"}, {}};
   for (uint64_t megabytes : {1, 4, 16, 32, 64, 128, 512}) {
     Result<Figure> rate = sweeps.per_second("gather", (megabytes << 20) / 32 - 1, 0);
