@@ -220,12 +220,13 @@ class Blend:
                 self.OTHERS * (self.physical.predict(x) + self.ridge.predict(x)))
 
     def export(self, x):
+        # The trees split at values of the physical model that they have seen: those must stay exact.
         def short(values):
             return [float(f"{v:.8g}") for v in values]
         costs, scaled = self.physical.costs / self.physical.scale, self.ridge.prepare
         return {
-            "physical": {"weight": self.OTHERS, "idle_watts": float(f"{costs[0]:.6g}"),
-                         "features": [self.names.index(name) for name in EVENTS], "watts": short(costs[1:])},
+            "physical": {"weight": self.OTHERS, "idle_watts": float(costs[0]),
+                         "features": [self.names.index(name) for name in EVENTS], "watts": [float(v) for v in costs[1:]]},
             "linear": {"weight": self.OTHERS, "mean": float(self.ridge.model.intercept_),
                        "logarithm": short(scaled.logarithm), "centre": short(scaled.centre),
                        "scale": short(scaled.scale), "slopes": short(self.ridge.model.coef_)},
