@@ -14,17 +14,14 @@ import json
 import math
 import os
 import pathlib
-import shutil
 import statistics
 import subprocess
 import sys
-import tarfile
-import tempfile
+
+import corpus
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "benchmarks/prediction/data/h200-times.tsv"
-CORPUS = ROOT / "tests/fixtures/h200-prediction/corpus.tar.gz"
-KERNELS = ROOT / "benchmarks/prediction/kernels"
 PAGE = ROOT / "docs/prediction-accuracy.md"
 MODELS = ("sim", "delay", "list", "roofline")
 LAUNCHES = 3
@@ -48,20 +45,9 @@ def choose(rows, count):
     return [rows[i * len(rows) // count] for i in range(count)]
 
 
-def predict(fathom, corpus, row, model):
+def predict(fathom, folder, row, model):
     """Microseconds; None where there is no prediction."""
-    cubin = next(corpus.rglob(row["file"].replace(".cu", ".cubin")))
-    command = [fathom, "predict", cubin, "--kernel", row["kernel"], "--device", "H200", "--model", model,
-               "--grid", row["grid"], "--block", row["block"], "--format", "json"]
-    if row["shared"] != "0":
-        command += ["--shared", row["shared"]]
-    for argument in row["arguments"].split(";"):
-        if argument:
-            command += ["--arg", argument]
-    for trips in row["trips"].split(";"):
-        if "=" in trips:
-            command += ["--trips", trips]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run([*corpus.predict_command(fathom, folder, row), "--model", model], capture_output=True, text=True)
     if done.returncode:
         return None
     return next((k["time_us"] for k in json.loads(done.stdout)["kernels"]), None)
@@ -84,10 +70,10 @@ def figures(pairs):
     return statistics.fmean(errors), statistics.median(errors), r2, statistics.correlation(ranks(p), ranks(m))
 
 
-def run_all(fathom, corpus, kernels, models):
+def run_all(fathom, folder, kernels, models):
     jobs = [(row, model) for rows in kernels.values() for row in rows for model in models]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        times = pool.map(lambda job: predict(fathom, corpus, *job), jobs)
+        times = pool.map(lambda job: predict(fathom, folder, *job), jobs)
     return [(row, model, time) for (row, model), time in zip(jobs, times)]
 
 
@@ -129,13 +115,8 @@ def main():
     check = "--check" in sys.argv
     fathom = str(pathlib.Path(arguments[0]).resolve())
     kernels = {k: choose(rows, 1 if check else LAUNCHES) for k, rows in launches().items()}
-    with tempfile.TemporaryDirectory() as temporary:
-        with tarfile.open(CORPUS) as archive:
-            archive.extractall(temporary)
-        # Cubins do not name arguments: predict finds the names in the source beside them.
-        for source in KERNELS.glob("*.cu"):
-            shutil.copy(source, pathlib.Path(temporary) / "cubin")
-        results = run_all(fathom, pathlib.Path(temporary), kernels, ("sim",) if check else MODELS)
+    with corpus.unpacked() as folder:
+        results = run_all(fathom, folder, kernels, ("sim",) if check else MODELS)
     if not check:
         PAGE.write_text(page(results, kernels))
         print(PAGE.read_text())

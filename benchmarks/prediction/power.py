@@ -22,17 +22,15 @@ import json
 import os
 import pathlib
 import random
-import shutil
 import statistics
 import subprocess
 import sys
-import tarfile
-import tempfile
 import time
+
+import corpus
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = ROOT / "benchmarks/prediction"
-CORPUS = ROOT / "tests/fixtures/h200-prediction/corpus.tar.gz"
 HELD_OUT = HERE / "data/h200-power-held-out.tsv"
 MODEL = ROOT / "src/prediction/data/power_h200.json"
 CASES = ROOT / "tests/fixtures/h200-power/cases.json"
@@ -56,20 +54,9 @@ def launches():
     return [{**row, "trips": trips[tuple(row[k] for k in KEY)]} for row in rows]
 
 
-def predict(fathom, corpus, row):
+def predict(fathom, folder, row):
     """As JSON; None where there is no prediction."""
-    cubin = next(corpus.rglob(row["file"].replace(".cu", ".cubin")))
-    command = [fathom, "predict", cubin, "--kernel", row["kernel"], "--device", "H200", "--grid", row["grid"],
-               "--block", row["block"], "--format", "json"]
-    if row["shared"] != "0":
-        command += ["--shared", row["shared"]]
-    for argument in row["arguments"].split(";"):
-        if argument:
-            command += ["--arg", argument]
-    for trip in row["trips"].split(";"):
-        if "=" in trip:
-            command += ["--trips", trip]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(corpus.predict_command(fathom, folder, row), capture_output=True, text=True)
     if done.returncode:
         return None
     kernel = json.loads(done.stdout)["kernels"][0]
@@ -77,13 +64,8 @@ def predict(fathom, corpus, row):
 
 
 def predict_all(fathom, rows):
-    with tempfile.TemporaryDirectory() as temporary:
-        with tarfile.open(CORPUS) as archive:
-            archive.extractall(temporary)
-        for source in (HERE / "kernels").glob("*.cu"):  # names of arguments
-            shutil.copy(source, pathlib.Path(temporary) / "cubin")
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            return list(pool.map(lambda row: predict(fathom, pathlib.Path(temporary), row), rows))
+    with corpus.unpacked() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return list(pool.map(lambda row: predict(fathom, folder, row), rows))
 
 
 def cached(fathom, rows):
