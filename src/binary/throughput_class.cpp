@@ -30,6 +30,10 @@ std::string memory_class(OpClass op_class, MemorySpace space) {
 std::string sass_class(std::string_view opcode, OpClass op_class, MemorySpace space) {
   const std::string_view base = opcode.substr(0, opcode.find('.'));
   if (is_uniform(base)) return "uniform";
+  // What moves, adds and shifts in the multiplier: IMAD.MOV, .IADD, .SHL, .X, and Hopper's VIADD.
+  if ((base == "IMAD" && op_class != OpClass::integer_multiply) || base == "VIADD")
+    return "integer_multiply";
+  if (base == "FCHK") return "special";
   switch (op_class) {
     case OpClass::integer_multiply:
       return opcode.find(".WIDE") != opcode.npos || opcode.find(".HI") != opcode.npos

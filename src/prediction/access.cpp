@@ -7,6 +7,8 @@ namespace fathom {
 namespace {
 
 constexpr uint32_t kSector = 32;
+/// L1 looks up so many lines at a time, each in its own part of the tags.
+constexpr uint32_t kTagBanks = 4;
 
 uint16_t most_on_one_address(const LaneValues& addresses, uint32_t mask) {
   std::array<uint64_t, kLanes> seen{};
@@ -42,6 +44,37 @@ uint16_t bank_passes(const LaneValues& addresses, uint32_t mask, uint32_t words)
   return most;
 }
 
+/// Passes through the banks: 8 bytes for each thread go in two parts and 16 in four, of which two
+/// that want the same or different banks go together.
+uint16_t passes_of(const LaneValues& addresses, uint32_t mask, uint32_t words) {
+  const uint32_t parts = std::min<uint32_t>(words, 4), width = kLanes / parts;
+  const uint32_t one = width == kLanes ? ~0u : (1u << width) - 1;
+  uint32_t all = 0;
+  for (uint32_t part = 0; part < parts; part += 2) {
+    const uint32_t first = mask & one << part * width;
+    const uint32_t second = part + 1 < parts ? mask & one << (part + 1) * width : 0;
+    const uint32_t apart = (first ? bank_passes(addresses, first, words) : 0u) +
+                           (second ? bank_passes(addresses, second, words) : 0u);
+    if (first && second && bank_passes(addresses, first | second, words) == 1)
+      all += 1;
+    else
+      all += apart;
+  }
+  return static_cast<uint16_t>(all);
+}
+
+/// Passes through the tags.
+uint16_t tag_passes(const Access& access, const std::vector<uint64_t>& sectors) {
+  std::array<uint16_t, kTagBanks> count{};
+  uint64_t line = ~uint64_t{0};
+  for (size_t i = access.first_sector; i < sectors.size(); ++i) {
+    if (sectors[i] / 4 == line) continue;
+    line = sectors[i] / 4;
+    ++count[line % kTagBanks];
+  }
+  return *std::max_element(count.begin(), count.end());
+}
+
 void finish(Access& access, std::vector<uint64_t>& sectors) {
   const auto first = sectors.begin() + access.first_sector;
   std::sort(first, sectors.end());
@@ -64,16 +97,10 @@ Access shared_access(const Step& step, const LaneValues& addresses, uint32_t mas
     access.ideal = 1;
     return access;
   }
-  const uint32_t words = std::max<uint32_t>(1, step.bytes / 4u),
-                 parts = std::min<uint32_t>(words, 4);
-  const uint32_t width = kLanes / parts;
-  for (uint32_t part = 0; part < parts; ++part) {
-    const uint32_t some = mask & (width == 32 ? ~0u : ((1u << width) - 1) << part * width);
-    if (some == 0) continue;
-    access.wavefronts =
-        static_cast<uint16_t>(access.wavefronts + bank_passes(addresses, some, words));
-    ++access.ideal;
-  }
+  const uint32_t words = std::max<uint32_t>(1, step.bytes / 4u);
+  access.wavefronts = passes_of(addresses, mask, words);
+  access.ideal = static_cast<uint16_t>(
+      (static_cast<uint32_t>(access.lanes) * words + kLanes - 1) / kLanes);
   return access;
 }
 
@@ -92,7 +119,10 @@ Access global_access(const Step& step, const LaneValues& addresses, uint32_t mas
   finish(access, sectors);
   access.ideal =
       static_cast<uint16_t>(std::max<uint32_t>(1, (access.lanes * bytes + kSector - 1) / kSector));
-  access.wavefronts = step.op == Op::atomic ? most_on_one_address(addresses, mask) : access.lines;
+  access.wavefronts = step.op == Op::atomic
+                          ? most_on_one_address(addresses, mask)
+                          : std::max(tag_passes(access, sectors),
+                                     passes_of(addresses, mask, std::max(1u, bytes / 4)));
   return access;
 }
 

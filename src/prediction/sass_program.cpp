@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "binary/decoder.h"
 #include "binary/throughput_class.h"
+#include "prediction/register_reads.h"
 #include "prediction/timing.h"
 
 namespace fathom {
@@ -139,6 +140,7 @@ class Maker {
     const ConstantReader reader = [this](uint32_t bank, uint32_t offset, uint32_t bytes) {
       return constant(bank, offset, bytes);
     };
+    const Instruction* before = nullptr;
     for (const Instruction& each : program_.instructions) {
       Step step = lower_sass(each, reader);
       if (each.target) {
@@ -151,6 +153,8 @@ class Maker {
       }
       step.slow_path = each.target_symbol.find("slowpath") != std::string::npos;
       add_timing(each, step);
+      step.timing.issues = static_cast<float>(register_read_cycles(each, before));
+      before = &each;
       program_.steps.push_back(std::move(step));
     }
   }

@@ -144,8 +144,8 @@ class Multiprocessor {
                : step.op == Op::atomic ? Kind::atomic
                                        : Kind::global_load;
     const double l1_cycles = access.sectors * 32.0 / figures_.memory.l1_bytes_per_cycle;
-    out.lsu_cycles =
-        static_cast<float>(std::max<double>({out.lsu_cycles, double(access.lines), l1_cycles}));
+    const double passes = out.kind == Kind::atomic ? access.lines : access.wavefronts;
+    out.lsu_cycles = static_cast<float>(std::max<double>({out.lsu_cycles, passes, l1_cycles}));
     out.l2_bytes = in_.memory.l2_sectors[event.access] * 32;
     if (out.kind == Kind::global_load && access.sectors <= kScattered * access.lines)
       out.scattered = in_.memory.l2_sectors[event.access];
@@ -352,6 +352,7 @@ class Multiprocessor {
     for (SimulationListener* each : listeners_) each->issued(record);
     ++result_.issues;
     result_.busy.issue += step.timing.issues;
+    work_.issue += step.timing.issues * event.weight;
     warp.last = t;
     clock_[scheduler] = t + step.timing.issues;
     end_ = std::max(end_, t + 1);
@@ -361,6 +362,7 @@ class Multiprocessor {
     const bool jumps = step.flow != Flow::next && warp.at + 1 < warp.trace->size() &&
                        (*warp.trace)[warp.at + 1].step != event.step + 1;
     if (jumps) warp.ready = std::max(warp.ready, t + step.timing.latency);
+    weight_ = event.weight;
     occupy(scheduler, step, t);
     Wait wait = Wait::special;
     const double done = complete(event, step, t, wait);
@@ -375,6 +377,7 @@ class Multiprocessor {
     if (step.timing.pipe == Pipe::none) return;
     result_.busy.pipes[pipe] += step.timing.pipe == Pipe::memory ? 0 : step.timing.pipe_cycles;
     if (step.timing.pipe == Pipe::memory) return;
+    work_.pipes[pipe] += step.timing.pipe_cycles * weight_;
     auto& units = free_[scheduler];
     size_t unit = pipe;
     if (step.timing.pipe == Pipe::fma && units[static_cast<size_t>(Pipe::fma_heavy)] < units[pipe])
@@ -387,6 +390,7 @@ class Multiprocessor {
     if (event.lsu_cycles == 0) return t + step.timing.latency;
     const double served = std::max(t, lsu_free_);
     lsu_free_ = served + event.lsu_cycles;
+    work_.pipes[static_cast<size_t>(Pipe::memory)] += event.lsu_cycles * weight_;
     result_.busy.pipes[static_cast<size_t>(Pipe::memory)] += event.lsu_cycles;
     const MemoryFigures& memory = figures_.memory;
     switch (event.kind) {
@@ -418,6 +422,7 @@ class Multiprocessor {
           event.l2_bytes / l2_rate_ * (event.kind == Kind::global_store ? l2_write_cost_ : 1));
       l2_free_ = std::max(l2_free_, served) + cycles;
       result_.busy.l2 += cycles;
+      work_.l2 += cycles * weight_;
       done = std::max(done, l2_free_ + l2_latency_);
       wait = Wait::l2;
     }
@@ -428,11 +433,13 @@ class Multiprocessor {
                                (event.kind == Kind::global_store ? dram_write_cost_ : 1));
       dram_free_ = std::max(dram_free_, served) + cycles;
       result_.busy.dram += cycles;
+      work_.dram += cycles * weight_;
       if (event.from_dram) done = std::max(done, dram_free_ + dram_latency_), wait = Wait::dram;
     }
     if (event.kind == Kind::atomic) {
       atomic_free_ = std::max(atomic_free_, served) + event.atomic_cycles;
       result_.busy.atomics += event.atomic_cycles;
+      work_.atomics += event.atomic_cycles * weight_;
       done = std::max(done + memory.atomic_global_latency - l2_latency_,
                       atomic_free_ + memory.atomic_global_latency);
     }
@@ -513,8 +520,19 @@ class Multiprocessor {
                               : result_.simulated / static_cast<double>(blocks_to_run_);
       cycles += left * rate;
     }
-    result_.cycles = cycles * scale;
+    result_.cycles = std::max(cycles * scale,
+                              least_cycles() * blocks_total_ / static_cast<double>(blocks_to_run_));
     return result_;
+  }
+
+  /// What the units alone take for all rounds of the loops, where no warp ever waits.
+  double least_cycles() const {
+    const auto of = [&](Pipe pipe) { return work_.pipes[static_cast<size_t>(pipe)]; };
+    double most = std::max(work_.issue, (of(Pipe::fma) + of(Pipe::fma_heavy)) / 2);
+    for (Pipe pipe : {Pipe::alu, Pipe::fma_heavy, Pipe::fp64, Pipe::special, Pipe::tensor,
+                      Pipe::uniform, Pipe::branch})
+      most = std::max(most, of(pipe));
+    return std::max({most / schedulers_, of(Pipe::memory), work_.l2, work_.dram, work_.atomics});
   }
 
   const SimulationInput& in_;
@@ -536,6 +554,8 @@ class Multiprocessor {
   std::vector<std::array<double, kPipes>> free_;
   std::vector<Choice> cached_;
   uint32_t woken_ = 0;
+  float weight_ = 1;  ///< of the event that is issued
+  Busy work_;         ///< all rounds of the loops
   Simulation result_;
 };
 
