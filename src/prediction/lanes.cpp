@@ -569,13 +569,17 @@ void Lanes::compare(const Step& step, uint32_t mask) {
   Source first = step.sources[0], second = step.sources[1];
   if (is_float) first.negated = second.negated = first.absolute = second.absolute = false;
   const bool is_signed = step.is_signed && !is_float;
-  uint32_t unknown = read(first, a, is_signed) | read(second, b, is_signed);
+  const uint32_t unknown_a = read(first, a, is_signed), unknown_b = read(second, b, is_signed);
+  uint32_t unknown = unknown_a | unknown_b;
+  // The order of two made-up numbers means nothing, and would be the same in each round of a search.
+  const bool orders = unordered && step.compare != Compare::eq && step.compare != Compare::ne;
+  const uint32_t by_chance = is_float ? unknown : orders ? unknown_a & unknown_b : 0;
   if (is_float && unknown) unknown = assume_ordinary(step, a, b, unknown);
   uint32_t result = 0;
   const uint32_t lower = step.extended ? predicate(step.predicates[1]) : 0;
   for (uint32_t i = 0; i < kLanes; ++i) {
     bool holds = false;
-    if (is_float && (unknown >> i & 1)) {
+    if (by_chance & unknown & uint32_t{1} << i) {
       holds = mix(a[i] * 3 + b[i]) & 1;
     } else if (is_float) {
       double x = as_float(a[i], step.is_double), y = as_float(b[i], step.is_double);

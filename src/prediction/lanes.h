@@ -32,6 +32,8 @@ class Lanes {
   /// Where the warp stands.
   std::array<uint32_t, 3> block{};
   uint32_t warp = 0;
+  /// Whether the numbers to compare come from buffers that have no order in common.
+  bool unordered = false;
 
   /// Lanes of `mask` for which the guard holds.
   uint32_t guard(const PredicateSource& guard, uint32_t mask) const;

@@ -161,6 +161,7 @@ bool WarpRunner::step() {
     case Op::compare:
     case Op::add:
       watch_offsets(now, at, mask);
+      lanes_.unordered = from_different_buffers(now);
       [[fallthrough]];
     default:
       if (mask) lanes_.execute(now, launch_, mask);
@@ -537,6 +538,14 @@ void WarpRunner::store_local(const Step& step, const LaneValues& addresses, uint
       if (mask >> i & 1) kept.values[i] = static_cast<uint32_t>(values[i]);
     kept.unknown = (kept.unknown & ~mask) | (unknown & mask);
   }
+}
+
+/// Keys of one buffer that are looked up in another are as good as random. What is compared within
+/// a buffer often is sorted, so that neighbours go the same way.
+bool WarpRunner::from_different_buffers(const Step& step) const {
+  const uint32_t a = lanes_.origin(step.sources[0]), b = lanes_.origin(step.sources[1]);
+  return a != 0 && b != 0 &&
+         address_of_[a - 1] >> kBufferShift != address_of_[b - 1] >> kBufferShift;
 }
 
 /// Two loaded values of one buffer that are compared, or subtracted, are where rows begin and end.

@@ -91,6 +91,7 @@ class WarpRunner {
   void store_local(const Step& step, const LaneValues& addresses, uint32_t mask);
   uint32_t record_access(const Step& step, const LaneValues& addresses, bool unknown,
                          uint32_t mask);
+  bool from_different_buffers(const Step& step) const;
   void watch_offsets(const Step& step, uint32_t at, uint32_t mask);
 
   const Program& program_;
