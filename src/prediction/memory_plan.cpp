@@ -225,7 +225,7 @@ class Planner {
         Sectors& sectors = touched.by_buffer[buffer];
         for (uint32_t i = 0; i < access.sectors; ++i) {
           const uint64_t sector = walk_.sectors[access.first_sector + i];
-          if (access.unknown) widen(buffer, sector);
+          if (access.unknown) random_[buffer].insert(sector);
           if (access.unknown || !in_loop(event.step))
             touched.alone[buffer].emplace(sector, event.weight);
           if (!sectors.emplace(sector, event.weight).second) continue;
@@ -256,7 +256,28 @@ class Planner {
     return 1 + std::min(1.0, single / std::max(1.0, touched.total.at(buffer)));
   }
 
-  void widen(uint64_t buffer, uint64_t sector) { extents_[buffer].add(sector); }
+  /// L2 keeps a place for a whole line: what is strewn takes up to four times its size.
+  static double line_cost(const Sectors& sectors) {
+    std::unordered_set<uint64_t> lines;
+    for (const auto& [sector, weight] : sectors) lines.insert(sector / 4);
+    return sectors.empty() ? 1 : 4.0 * static_cast<double>(lines.size()) / static_cast<double>(sectors.size());
+  }
+
+  /// Bytes over which made-up addresses of a buffer are spread. Where the samples all lie in a few
+  /// places, as rows of one table do, the whole buffer counts.
+  double reach(uint64_t use, const std::unordered_set<uint64_t>& sectors) const {
+    Extent extent;
+    for (uint64_t each : sectors) extent.add(each);
+    const uint64_t length = extent.most - extent.least + 1;
+    std::unordered_set<uint64_t> parts;
+    for (uint64_t each : sectors) parts.insert((each - extent.least) * kParts / length);
+    // Those of few samples do not reach the ends.
+    const double seen = 1.1 * static_cast<double>(length) * kSector;
+    const auto size = launch_.buffers.find(use / 2);
+    if (parts.size() * 2 >= kParts || size == launch_.buffers.end()) return seen;
+    return std::max(seen, static_cast<double>(size->second));
+  }
+  static constexpr uint64_t kParts = 16;
 
   static double fresh_share(const Sectors& before, const Sectors& now) {
     double fresh = 0, all = 0;
@@ -303,26 +324,31 @@ class Planner {
         use.unique_bytes *= 1 + (launch_.grid[d] - 1) * fresh;
         use.wave_bytes *= 1 + (at_once[d] - 1) * fresh;
       }
-      const auto extent = extents_.find(buffer);
-      if (extent != extents_.end()) {
-        const double most =
-            static_cast<double>(extent->second.most - extent->second.least + 1) * kSector;
-        // Made-up addresses of few samples do not reach the ends.
-        use.unique_bytes = std::min(use.unique_bytes, most * 1.1);
-        use.wave_bytes = std::min(use.wave_bytes, most * 1.1);
+      const auto random = random_.find(buffer);
+      if (random != random_.end()) {
+        const double most = reach(buffer, random->second),
+                     lines = std::max(1.0, line_cost(middle.by_buffer.at(buffer)));
+        use.unique_bytes = std::min(use.unique_bytes, most);
+        use.wave_bytes = std::min(use.wave_bytes, most);
+        use.place_bytes = std::min(use.unique_bytes * lines, most);
+        use.wave_place_bytes = std::min(use.wave_bytes * lines, most);
       }
       use.wave_bytes = std::min(use.wave_bytes, use.unique_bytes);
+      use.place_bytes = std::max(use.place_bytes, use.unique_bytes);
+      use.wave_place_bytes = std::max(use.wave_place_bytes, use.wave_bytes);
     }
     // What is read and written takes its place once.
     std::map<uint64_t, BufferUse> places;
     for (const auto& [key, use] : plan_.uses) {
       BufferUse& place = places[key / 2];
       place.unique_bytes = std::max(place.unique_bytes, use.unique_bytes);
-      place.wave_bytes = std::max(place.wave_bytes, use.wave_bytes);
+      place.place_bytes = std::max(place.place_bytes, use.place_bytes);
+      place.wave_place_bytes = std::max(place.wave_place_bytes, use.wave_place_bytes);
     }
     for (const auto& [buffer, place] : places) {
       plan_.footprint_bytes += place.unique_bytes;
-      wave_bytes_ += place.wave_bytes;
+      place_bytes_ += place.place_bytes;
+      wave_place_bytes_ += place.wave_place_bytes;
     }
   }
 
@@ -335,7 +361,7 @@ class Planner {
     const auto missing = [&](double bytes) {
       return std::clamp(0.1 + 0.8 * (bytes - kept) / (lost - kept), 0.0, 1.0);
     };
-    const double cold = missing(plan_.footprint_bytes), between_waves = missing(wave_bytes_);
+    const double cold = missing(place_bytes_), between_waves = missing(wave_place_bytes_);
     const double waves = std::max(
         1.0, static_cast<double>(launch_.blocks()) / (static_cast<double>(resident_) * active_));
     for (auto& [buffer, use] : plan_.uses) {
@@ -371,8 +397,8 @@ class Planner {
   const MachineModel& machine_;
   uint32_t resident_, active_;
   MemoryPlan plan_;
-  std::map<uint64_t, Extent> extents_;
-  double total_sectors_ = 0, missed_sectors_ = 0, wave_bytes_ = 0;
+  std::map<uint64_t, std::unordered_set<uint64_t>> random_;  ///< sectors at made-up addresses
+  double total_sectors_ = 0, missed_sectors_ = 0, place_bytes_ = 0, wave_place_bytes_ = 0;
 };
 
 }  // namespace
