@@ -99,9 +99,11 @@ std::vector<MeasuredInstruction> arithmetic() {
 std::vector<MeasuredInstruction> other_instructions() {
   return {
       {"conversion",
-       {"I2FP", "I2F", "F2I"},
+       {"F2I"},
        "cvt.rn.f32.s32 %f{c}, %r{c}; cvt.rzi.s32.f32 %r{c}, %f{c};",
-       2},
+       1,
+       70,
+       "integer"},
       {"conversion_64", {"F2F"}, "cvt.f64.f32 %d{c}, %f{c}; cvt.rn.f32.f64 %f{c}, %d{c};", 2},
       {"predicate",
        {"ISETP.GE", "ISETP.LT", "ISETP.GT", "SEL"},

@@ -40,6 +40,34 @@ const MeasuredInstruction& fp32() {
                        [](const MeasuredInstruction& one) { return one.name == "fp32"; });
 }
 
+/// Beyond the cycles that a kernel of some microseconds is at work.
+Result<Done> measure_between(BenchRun& run) {
+  Result<LoadedBenchmark> loaded =
+      load_benchmark(run.driver(), arithmetic_benchmark(fp32(), run.driver().compute(), 4, 128));
+  if (!loaded) return loaded.error();
+  const GridShape shape{run.multiprocessors(), 256, 0};
+  Result<DeviceBuffer> out =
+      DeviceBuffer::make(run.driver(), size_t(shape.blocks) * 8 * sizeof(WarpTime));
+  if (!out) return out.error();
+  std::vector<WarpTime> times(size_t(shape.blocks) * 8);
+  constexpr uint64_t kRounds = 40;
+  constexpr int kBusyLaunches = 100;
+  std::vector<double> samples;
+  for (int i = 0; i <= kSamples; ++i) {
+    Result<double> us = run.driver().time_us(loaded->function, shape,
+                                             {out->address(), kRounds, 1, 0, 0}, kBusyLaunches);
+    if (!us) return us.error();
+    Result<Done> done =
+        run.driver().read(times.data(), out->address(), times.size() * sizeof(WarpTime));
+    if (!done) return done;
+    const double busy = figure_of(cycles_by_multiprocessor(times)).value;
+    if (i > 0)
+      samples.push_back(us.value() / kBusyLaunches - busy / run.figures().value("clock_mhz"));
+  }
+  run.figures().set("launch/between_us", figure_of(samples));
+  return Done{};
+}
+
 /// From each block's end to its successor's begin on the same multiprocessor, one block at a time.
 std::vector<double> gaps_between_blocks(std::vector<WarpTime> blocks) {
   std::sort(blocks.begin(), blocks.end(), [](const WarpTime& a, const WarpTime& b) {
@@ -138,7 +166,7 @@ Result<Done> measure_launches(BenchRun& run) {
     }
   }
   run.figures().tables["launch_by_shape"] = std::move(table);
-  return Done{};
+  return measure_between(run);
 }
 
 /// The time of empty blocks as they become more.

@@ -105,6 +105,7 @@ std::map<std::string, double> paths_of(const PredictionFigures& figures) {
   std::map<std::string, double> all = {{"launch/empty_kernel_us", figures.launch.empty_kernel_us},
                                        {"launch/stream_launch_us", figures.launch.stream_launch_us},
                                        {"launch/graph_launch_us", figures.launch.graph_launch_us},
+                                       {"launch/between_us", figures.launch.between_us},
                                        {"launch/block_cycles", figures.launch.block_cycles},
                                        {"launch/block_latency", figures.launch.block_latency},
                                        {"power/idle_watts", figures.power.idle_watts},

@@ -195,6 +195,8 @@ PredictionFigures read_prediction(const Json& object, std::string& problem) {
     figures.launch.empty_kernel_us = launch.figure("empty_kernel_us", true);
     figures.launch.stream_launch_us = launch.figure("stream_launch_us", false);
     figures.launch.graph_launch_us = launch.figure("graph_launch_us", false);
+    if (part->contains("between_us"))
+      figures.launch.between_us = launch.figure("between_us", false);
     figures.launch.block_cycles = launch.figure("block_cycles", true);
     figures.launch.block_latency = launch.figure("block_latency", true);
   }

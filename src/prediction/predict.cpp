@@ -83,8 +83,9 @@ Result<KernelPrediction> predict(const Program& program, const Launch& launch,
   // Launches are made ahead: a kernel that takes longer than making one adds only what lies between
   // two on the device.
   const LaunchFigures& launches = machine.prediction->launch;
-  out.launch_us =
-      launches.graph_launch_us > 0 ? launches.graph_launch_us : launches.empty_kernel_us;
+  out.launch_us = launches.between_us > 0        ? launches.between_us
+                  : launches.graph_launch_us > 0 ? launches.graph_launch_us
+                                                 : launches.empty_kernel_us;
   add_assumptions(sample, memory, machine, parameters, out);
 
   double seconds = 0;
