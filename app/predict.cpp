@@ -4,12 +4,9 @@
 #include <cstdlib>
 
 #include "app/command_line.h"
+#include "app/predict_launch.h"
 #include "app/predict_views.h"
-#include "base/files.h"
 #include "base/text.h"
-#include "prediction/kernel_source.h"
-#include "prediction/ptx_program.h"
-#include "prediction/sass_program.h"
 
 namespace fathom {
 namespace {
@@ -42,22 +39,6 @@ Result<std::array<uint32_t, 3>> read_shape(const std::string& text, const std::s
   return shape;
 }
 
-Result<TripCount> read_trip(const std::string& text) {
-  const size_t equals = text.find('=');
-  char *line_end = nullptr, *count_end = nullptr;
-  const std::string line = text.substr(0, equals),
-                    count = equals == text.npos ? "" : text.substr(equals + 1);
-  TripCount trip;
-  trip.line = static_cast<uint32_t>(std::strtoul(line.c_str(), &line_end, 10));
-  trip.count = std::strtod(count.c_str(), &count_end);
-  if (line.empty() || count.empty() || *line_end != '\0' || *count_end != '\0' || trip.line == 0 ||
-      !(trip.count >= 0 && trip.count < 1e12))
-    return usage(
-        "\"" + text + "\" does not say how often a line is run", "--trips",
-        "write LINE=N, e.g. --trips 42=16, or LINE=SHARE for a branch, e.g. --trips 42=0.1");
-  return trip;
-}
-
 Result<Launch> read_launch(const Arguments& arguments) {
   Launch launch;
   auto grid = read_shape(arguments.grid, "--grid", 0x7fffffff);
@@ -73,24 +54,10 @@ Result<Launch> read_launch(const Arguments& arguments) {
     return usage("a block has at most 1024 threads", "--block",
                  "make it smaller and the grid larger");
   launch.dynamic_shared = arguments.shared;
-  for (const std::string& each : arguments.trips) {
-    Result<TripCount> trip = read_trip(each);
-    if (!trip) return trip.error();
-    launch.trips.push_back(*trip);
-  }
+  Result<std::vector<TripCount>> trips = read_trips(arguments.trips);
+  if (!trips) return trips.error();
+  launch.trips = std::move(*trips);
   return launch;
-}
-
-Result<std::vector<ArgumentValue>> read_values(const std::vector<std::string>& texts) {
-  std::vector<ArgumentValue> values;
-  for (const std::string& each : texts) {
-    const size_t equals = each.find('=');
-    if (equals == each.npos || equals == 0 || equals + 1 == each.size())
-      return usage("\"" + each + "\" is no argument", "--arg",
-                   "write NAME=VALUE, or POSITION=VALUE with positions from 0");
-    values.push_back({each.substr(0, equals), each.substr(equals + 1)});
-  }
-  return values;
 }
 
 class Prediction {
@@ -108,7 +75,7 @@ class Prediction {
 
  private:
   Result<Done> prepare() {
-    Result<Done> found = find_machine();
+    Result<Done> found = machine_.choose(arguments_.device);
     if (!found) return found;
     Result<Launch> launch = read_launch(arguments_);
     if (!launch) return launch.error();
@@ -117,7 +84,7 @@ class Prediction {
     if (!values) return values.error();
     values_ = *values;
     SourceOptions options;
-    options.arch = machine_->arch;
+    options.arch = machine_.get().arch;
     options.kernel = arguments_.kernel;
     if (!arguments_.ptxas.empty()) options.ptxas = arguments_.ptxas;
     Result<KernelSource> source = open_kernels(arguments_.file, options);
@@ -126,45 +93,12 @@ class Prediction {
     return Done{};
   }
 
-  /// A file that `fathom calibrate` wrote, or a device whose model is part of the program.
-  Result<Done> find_machine() {
-    if (!ends_with(arguments_.device, ".json")) {
-      Result<const MachineModel*> machine = find_device(arguments_.device);
-      if (!machine) return machine.error();
-      machine_ = *machine;
-      return Done{};
-    }
-    Result<std::string> text = read_text_file(arguments_.device);
-    if (!text) return text.error();
-    Result<MachineModel> machine = parse_machine(*text, arguments_.device);
-    if (!machine) return machine.error();
-    if (!machine->prediction)
-      return Error{ErrorKind::bad_input, "the machine model has no \"prediction\"",
-                   arguments_.device, "make one with fathom calibrate"};
-    own_machine_ = std::move(*machine);
-    machine_ = &own_machine_;
-    return Done{};
-  }
-
-  PredictionModel model() const {
-    for (PredictionModel each :
-         {PredictionModel::delay, PredictionModel::list, PredictionModel::roofline})
-      if (arguments_.model == name_of(each)) return each;
-    return PredictionModel::simulation;
-  }
-
   Result<KernelPrediction> one(const std::string& kernel, Launch launch) const {
     std::vector<Parameter> parameters = source_->parameters(kernel);
     if (Result<Done> applied = apply_arguments(values_, parameters); !applied)
       return applied.error();
-    ParameterBlock block(std::move(parameters), launch.blocks() * launch.threads_per_block());
-    launch.buffers = block.buffers();
-    Result<Program> program = source_->binary
-                                  ? make_program(*source_->binary, *source_->binary->find(kernel),
-                                                 *machine_, launch, block)
-                                  : make_program(*source_->ptx, kernel, *machine_, launch, block);
-    if (!program) return program.error();
-    return predict(*program, launch, *machine_, model(), block);
+    return predict_launch(*source_, kernel, std::move(parameters), std::move(launch),
+                          machine_.get(), model_of(arguments_.model));
   }
 
   int each_kernel() const {
@@ -175,8 +109,8 @@ class Prediction {
       kernels.push_back(std::move(*prediction));
     }
     return print(arguments_.format == "json"
-                     ? prediction_json(kernels, *machine_)
-                     : prediction_text(kernels, *machine_, style_for(arguments_.color)));
+                     ? prediction_json(kernels, machine_.get())
+                     : prediction_text(kernels, machine_.get(), style_for(arguments_.color)));
   }
 
   /// "block=64..1024": blocks of as many threads; the grid keeps the number of threads.
@@ -212,13 +146,12 @@ class Prediction {
     std::stable_sort(
         launches.begin(), launches.end(),
         [](const KernelPrediction& a, const KernelPrediction& b) { return a.time_us < b.time_us; });
-    return print(arguments_.format == "json" ? prediction_json(launches, *machine_)
-                                             : sweep_text(launches, *machine_));
+    return print(arguments_.format == "json" ? prediction_json(launches, machine_.get())
+                                             : sweep_text(launches, machine_.get()));
   }
 
   const Arguments& arguments_;
-  const MachineModel* machine_ = nullptr;
-  MachineModel own_machine_;  ///< where `machine_` points if it was read from a file
+  ChosenMachine machine_;
   Launch launch_;
   std::vector<ArgumentValue> values_;
   std::optional<KernelSource> source_;

@@ -1,0 +1,64 @@
+#pragma once
+// A prediction beside what was measured: by how much they differ, on which lines, and why.
+
+#include <string_view>
+
+#include "model/measured_launches.h"
+#include "prediction/predict.h"
+
+namespace fathom {
+
+/// What warps do or wait for, in terms that samples and simulation share.
+enum class WarpState : uint8_t {
+  issuing,
+  scheduler,  ///< ready, but another warp was chosen
+  fixed_latency,
+  memory,      ///< data from global or local memory
+  short_wait,  ///< shared memory, special functions
+  unit,
+  queue,
+  barrier,
+  fetch,  ///< instructions and constants
+  other
+};
+inline constexpr size_t kWarpStates = 10;
+std::string_view name_of(WarpState state);
+WarpState state_of(StallReason reason);
+WarpState state_of(Wait wait);
+
+/// A line's part of the difference: share x time, measured less predicted. The parts of all lines
+/// add up to the whole difference.
+struct LineGap {
+  SourceLocation at;
+  double measured_share = 0, predicted_share = 0;  ///< of the warps' time
+  double gap_us = 0;
+  std::string measured_waits_for, predicted_waits_for;
+};
+/// The same by what the warps did.
+struct StateGap {
+  WarpState state = WarpState::other;
+  double measured_share = 0, predicted_share = 0;
+  double gap_us = 0;
+};
+
+enum class Verdict : uint8_t { agrees, slower, faster };  ///< measured than predicted
+std::string_view name_of(Verdict verdict);
+
+struct Comparison {
+  double predicted_us = 0;  ///< of the kernel alone: recorded times have no launch in them
+  double ratio = 0;         ///< predicted / measured (median); 0: nothing measured
+  Verdict verdict = Verdict::agrees;
+  std::vector<LineGap> lines;    ///< largest gap first; empty without samples
+  std::vector<StateGap> states;  ///< the same; empty without samples or simulation
+  std::vector<Finding> differs;  ///< where and why, most important first
+};
+
+/// Predictions this near to the measurement agree with it: half of the kernels of
+/// docs/prediction-accuracy.md are within 14%, and most within a quarter.
+inline constexpr double kAgreement = 0.25;
+
+/// `device` are the facts of the device that was measured.
+Comparison compare(const KernelPrediction& prediction, const MeasuredLaunches& measured,
+                   const DeviceFacts& device, const MachineModel& machine);
+
+}  // namespace fathom
