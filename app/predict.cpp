@@ -2,20 +2,28 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 
 #include "app/command_line.h"
 #include "app/predict_launch.h"
+#include "app/predict_recording.h"
+#include "app/predict_recording_views.h"
 #include "app/predict_views.h"
+#include "base/files.h"
 #include "base/text.h"
 
 namespace fathom {
 namespace {
 
+/// Of a recording, launch shapes: those of programs with very many take a second or so.
+constexpr size_t kTopLaunches = 50;
+
 struct Arguments {
-  std::string file, kernel, device = "H200", grid = "1", block = "256", model = "sim",
-                            format = "text", color, sweep, ptxas;
+  std::string file, kernel, device, grid = "1", block = "256", model = "sim", format = "text",
+                                    color, sweep, ptxas;
   uint32_t shared = 0;
   std::vector<std::string> arguments, trips;
+  size_t top = kTopLaunches;
 };
 
 Error usage(const std::string& what, const std::string& where, const std::string& hint) {
@@ -75,7 +83,7 @@ class Prediction {
 
  private:
   Result<Done> prepare() {
-    Result<Done> found = machine_.choose(arguments_.device);
+    Result<Done> found = machine_.choose(arguments_.device.empty() ? "H200" : arguments_.device);
     if (!found) return found;
     Result<Launch> launch = read_launch(arguments_);
     if (!launch) return launch.error();
@@ -157,21 +165,49 @@ class Prediction {
   std::optional<KernelSource> source_;
 };
 
+/// A measurement directory, or the database that was made of one.
+bool is_recording(const std::string& path) {
+  if (is_directory(path)) return true;
+  constexpr std::string_view kDatabase = "SQLite format 3";
+  char start[kDatabase.size()] = {};
+  std::ifstream(path, std::ios::binary).read(start, sizeof start);
+  return std::string_view(start, sizeof start) == kDatabase;
+}
+
+int run_recording(const Arguments& arguments, const std::vector<std::string>& out_of_place) {
+  if (!out_of_place.empty())
+    return fail(usage("launches are those of the recording", join(out_of_place, ", "),
+                      "leave it out, or predict one of its binaries: fathom predict "
+                      "DIR/gpubins/FILE.cubin --grid X --block X"));
+  const RecordingRequest request{arguments.file,      arguments.kernel, arguments.device,
+                                 arguments.model,     arguments.format, arguments.color,
+                                 arguments.arguments, arguments.trips,  arguments.top};
+  const Result<PredictedRecording> recording = predict_recording(request);
+  if (!recording) return fail(recording.error());
+  return print(arguments.format == "json" ? recording_json(*recording)
+                                          : recording_text(*recording, style_for(arguments.color)));
+}
+
 }  // namespace
 
 void add_predict(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
   auto* command = app.add_subcommand(
-      "predict", "Says how long a kernel takes and at what power, without running it");
-  command->add_option("file", arguments->file, "PTX, a cubin, a fat binary, or CUDA source")
+      "predict",
+      "Says how long a kernel takes and at what power, without running it; of a recording, beside "
+      "what was measured");
+  command
+      ->add_option("file", arguments->file,
+                   "PTX, a cubin, a fat binary, CUDA source, or a measurement directory")
       ->required()
       ->type_name("FILE");
   command->add_option("--kernel", arguments->kernel, "Only kernels with NAME in their name")
       ->type_name("NAME");
   command
-      ->add_option(
-          "--device", arguments->device,
-          "H200 (default), H100, A100, V100, or a\nmachine model that calibrate wrote (.json)")
+      ->add_option("--device", arguments->device,
+                   "H200 (default; of a recording: its own), H100, A100, V100, or a\nmachine model "
+                   "that calibrate "
+                   "wrote (.json)")
       ->type_name("NAME");
   command->add_option("--grid", arguments->grid, "Blocks: x, x,y or x,y,z")->type_name("X,Y,Z");
   command->add_option("--block", arguments->block, "Threads of a block: x, x,y or x,y,z")
@@ -199,14 +235,27 @@ void add_predict(CLI::App& app, int& exit_code) {
       ->type_name("RANGE");
   command->add_option("--ptxas", arguments->ptxas, "The assembler to use; none: predict from PTX")
       ->type_name("PATH");
+  command
+      ->add_option("--top", arguments->top,
+                   "Of a recording: the launch shapes that take longest; 0: all (default: 50)")
+      ->type_name("N");
   command->add_option("--format", arguments->format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->type_name("FORMAT");
   add_color_option(*command, arguments->color);
   command->footer(
-      "Example: fathom predict k.ptx --kernel saxpy --device H200 --grid 4096 --block 256 --arg "
-      "n=1048576");
-  command->callback([arguments, &exit_code] { exit_code = Prediction(*arguments).run(); });
+      "Examples: fathom predict k.ptx --kernel saxpy --device H200 --grid 4096 --block 256 --arg "
+      "n=1048576\n          fathom predict measurement-directory --kernel saxpy");
+  command->callback([arguments, command, &exit_code] {
+    if (!is_recording(arguments->file)) {
+      exit_code = Prediction(*arguments).run();
+      return;
+    }
+    std::vector<std::string> out_of_place;
+    for (const char* option : {"--grid", "--block", "--shared", "--sweep", "--ptxas"})
+      if (command->count(option) > 0) out_of_place.emplace_back(option);
+    exit_code = run_recording(*arguments, out_of_place);
+  });
 }
 
 }  // namespace fathom

@@ -156,8 +156,7 @@ class LaunchTable {
     facts.min_us = times.front();
     facts.max_us = times.back();
     const size_t middle = times.size() / 2;
-    facts.median_us =
-        times.size() % 2 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
+    facts.median_us = times.size() % 2 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
     add_samples(facts);
     return facts;
   }

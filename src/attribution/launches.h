@@ -7,8 +7,8 @@
 
 namespace fathom {
 
-/// The launches of a measurement, those that are alike together, longest in all first. `attribution`
-/// is that of the same measurement.
+/// The launches of a measurement, those that are alike together, longest in all first.
+/// `attribution` is that of the same measurement.
 std::vector<MeasuredLaunches> launches_of(const Measurement& measurement,
                                           const Attribution& attribution);
 

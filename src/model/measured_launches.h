@@ -17,9 +17,9 @@ struct LineSamples {
 /// Launches that are alike: one kernel of one GPU binary, one shape, one device. Times are on the
 /// GPU, from the kernel's start to its end, in microseconds.
 struct MeasuredLaunches {
-  std::string name, mangled;  ///< of the kernel
-  std::string program;        ///< file name of the executable
-  std::string binary;         ///< SHA-256; empty: it is not in the recording
+  std::string name, mangled;      ///< of the kernel
+  std::string program;            ///< file name of the executable
+  std::string binary;             ///< SHA-256; empty: it is not in the recording
   uint32_t device = 0xffffffffu;  ///< index in Profile::devices
   LaunchShape shape;
   uint64_t launches = 0;

@@ -15,7 +15,9 @@ constexpr double kUneven = 1.5;        // slowest launch / fastest one
 constexpr double kShort = 5;           // microseconds: what starts and ends a kernel counts
 constexpr double kNotableShare = 0.5;  // of the launches
 constexpr double kClockStep = 0.03;    // a different clock, not a rounded one
-constexpr double kFewSamples = 100;    // below, shares of lines are chance
+constexpr const char* kGuessed = "was not given";  // of predict()'s text on an argument
+constexpr uint32_t kRegisterUnit = 8;              // the driver tells what it gives: rounded up
+constexpr double kFewSamples = 100;                // below, shares of lines are chance
 
 std::string place(const SourceLocation& at) {
   if (at.line == 0) return "code without a line";
@@ -40,19 +42,29 @@ class Comparer {
       : prediction_(prediction), measured_(measured), device_(device), machine_(machine) {}
 
   Comparison run() {
-    // The launch is what passes between kernels: before the start that is recorded.
-    out_.predicted_us = prediction_.time_us - prediction_.launch_us;
+    // Recorded times have in them what it takes to start and end a kernel on the device (about what
+    // lies between two kernels of a graph), but not what the host does.
+    const double between = machine_.prediction ? machine_.prediction->launch.graph_launch_us : 0;
+    out_.predicted_us =
+        prediction_.time_us - prediction_.launch_us + std::min(between, prediction_.launch_us);
+    out_.limit_us =
+        std::max(prediction_.activity[Count::compute_us], prediction_.activity[Count::memory_us]);
     time_ = measured_.median_us;
     if (time_ > 0) out_.ratio = out_.predicted_us / time_;
     if (out_.ratio > 0 && out_.ratio < 1 / (1 + kAgreement)) out_.verdict = Verdict::slower;
     if (out_.ratio > 1 + kAgreement) out_.verdict = Verdict::faster;
+    if (out_.verdict != Verdict::agrees && assumes(kGuessed)) out_.verdict = Verdict::unknown;
     if (measured_.samples.total() > 0 && !prediction_.lines.empty()) {
       compare_lines();
       compare_states();
     }
-    if (out_.verdict != Verdict::agrees) tell_gap();
-    tell_lines();
-    tell_states();
+    if (out_.verdict == Verdict::unknown) {
+      tell_arguments();
+    } else {
+      if (is_off()) tell_gap();
+      tell_lines();
+      tell_states();
+    }
     tell_circumstances();
     return std::move(out_);
   }
@@ -101,11 +113,13 @@ class Comparer {
       each.gap_us = each.measured_share * time_ - each.predicted_share * out_.predicted_us;
       out_.states.push_back(each);
     }
-    std::stable_sort(
-        out_.states.begin(), out_.states.end(),
-        [](const StateGap& a, const StateGap& b) { return std::abs(a.gap_us) > std::abs(b.gap_us); });
+    std::stable_sort(out_.states.begin(), out_.states.end(),
+                     [](const StateGap& a, const StateGap& b) {
+                       return std::abs(a.gap_us) > std::abs(b.gap_us);
+                     });
   }
 
+  bool is_off() const { return out_.verdict == Verdict::slower || out_.verdict == Verdict::faster; }
   double gap() const { return time_ - out_.predicted_us; }
 
   Finding& add(const std::string& kind, const std::string& title, const std::string& text) {
@@ -118,11 +132,16 @@ class Comparer {
     return out_.differs.back();
   }
 
+  void tell_arguments() {
+    add("arguments", "an argument is not known",
+        "the recording does not hold all arguments, and those that were guessed decide: what the "
+        "ratio says of the kernel shows with --arg POSITION=VALUE (see assumed).");
+  }
+
   void tell_gap() {
     const bool slower = out_.verdict == Verdict::slower;
-    std::string text =
-        format("measured %s, predicted %s: ", time_text(time_).c_str(),
-               time_text(out_.predicted_us).c_str());
+    std::string text = format("measured %s, predicted %s: ", time_text(time_).c_str(),
+                              time_text(out_.predicted_us).c_str());
     const double factor = slower ? 1 / out_.ratio : out_.ratio;
     text += format("%.2f times as %s", factor, slower ? "long" : "fast");
     if (measured_.samples.total() == 0)
@@ -132,9 +151,7 @@ class Comparer {
     else if (out_.lines.size() == 1 && out_.lines.front().at.line == 0)
       text += "; compile with -lineinfo to see on which lines";
     else if (const LineGap* line = largest(gap() > 0))
-      text += format("; %s of the %s that are %s at %s", time_text(std::abs(line->gap_us)).c_str(),
-                     time_text(std::abs(gap())).c_str(), slower ? "missing" : "too many",
-                     place(line->at).c_str());
+      text += format("; most of it at %s (%s)", place(line->at).c_str(), gap_text(*line).c_str());
     Finding& finding =
         add(slower ? "slower-than-predicted" : "faster-than-predicted",
             slower ? "takes longer than predicted" : "is faster than predicted", text + ".");
@@ -150,33 +167,36 @@ class Comparer {
     return nullptr;
   }
 
+  static std::string gap_text(const LineGap& line) {
+    return (line.gap_us > 0 ? "+" : "-") + time_text(std::abs(line.gap_us));
+  }
+
+  /// Those in the direction of the whole difference first.
   void tell_lines() {
     if (static_cast<double>(measured_.samples.total()) < kFewSamples) return;
     size_t told = 0;
-    for (const LineGap& each : out_.lines) {
-      if (told == kMostLines || each.at.line == 0) continue;
-      if (std::abs(each.gap_us) < kNotableLine * std::max(time_, out_.predicted_us)) break;
-      ++told;
-      tell_line(each);
-    }
+    for (const bool longer : {gap() > 0, gap() <= 0})
+      for (const LineGap& each : out_.lines) {
+        if (told == kMostLines || each.at.line == 0 || (each.gap_us > 0) != longer) continue;
+        if (std::abs(each.gap_us) < kNotableLine * std::max(time_, out_.predicted_us)) break;
+        ++told;
+        tell_line(each);
+      }
   }
 
   void tell_line(const LineGap& line) {
-    std::string text = format("%s of the samples, %s predicted (%s%s)",
-                              human_percent(line.measured_share).c_str(),
-                              human_percent(line.predicted_share).c_str(),
-                              line.gap_us > 0 ? "+" : "-",
-                              time_text(std::abs(line.gap_us)).c_str());
-    if (line.gap_us > 0 && !line.measured_waits_for.empty())
-      text += ": " + line.measured_waits_for;
+    std::string text =
+        format("%s of the samples, %s predicted (%s)", human_percent(line.measured_share).c_str(),
+               human_percent(line.predicted_share).c_str(), gap_text(line).c_str());
+    if (line.gap_us > 0 && !line.measured_waits_for.empty()) text += ": " + line.measured_waits_for;
     if (line.gap_us < 0 && !line.predicted_waits_for.empty())
       text += ": the prediction waits for " + line.predicted_waits_for;
     text += ".";
     for (const std::string& each : assumed_at(line.at)) text += " Assumed there: " + each + ".";
-    Finding& finding =
-        add("line", place(line.at) + (line.gap_us > 0 ? ": more time than predicted"
-                                                      : ": less time than predicted"),
-            text);
+    Finding& finding = add("line",
+                           place(line.at) + (line.gap_us > 0 ? ": more time than predicted"
+                                                             : ": less time than predicted"),
+                           text);
     finding.location = line.at;
     finding.evidence = {{"measured share", line.measured_share, "fraction"},
                         {"predicted share", line.predicted_share, "fraction"},
@@ -198,20 +218,19 @@ class Comparer {
   }
 
   void tell_states() {
-    if (out_.verdict == Verdict::agrees ||
-        static_cast<double>(measured_.samples.total()) < kFewSamples)
-      return;
+    if (!is_off() || static_cast<double>(measured_.samples.total()) < kFewSamples) return;
     const bool slower = out_.verdict == Verdict::slower;
     for (const StateGap& each : out_.states) {
       if ((each.gap_us > 0) != slower) continue;
       if (std::abs(each.gap_us) < 2 * kNotableLine * std::max(time_, out_.predicted_us)) break;
-      std::string text = format("%s of the samples, %s predicted", 
-                                human_percent(each.measured_share).c_str(),
-                                human_percent(each.predicted_share).c_str());
+      std::string text =
+          format("%s of the samples, %s predicted", human_percent(each.measured_share).c_str(),
+                 human_percent(each.predicted_share).c_str());
       const std::string why = slower ? reason_for(each.state) : "";
       text += (why.empty() ? "" : "; " + why) + ".";
-      Finding& finding = add("state", std::string(slower ? "more" : "less") + " time than predicted " +
-                                          std::string(name_of(each.state)),
+      Finding& finding = add("state",
+                             std::string(slower ? "more" : "less") + " time than predicted " +
+                                 std::string(name_of(each.state)),
                              text);
       finding.evidence = {{"measured share", each.measured_share, "fraction"},
                           {"predicted share", each.predicted_share, "fraction"},
@@ -250,8 +269,7 @@ class Comparer {
   }
 
   bool mostly(uint64_t launches) const {
-    return static_cast<double>(launches) >
-           kNotableShare * static_cast<double>(measured_.launches);
+    return static_cast<double>(launches) > kNotableShare * static_cast<double>(measured_.launches);
   }
 
   void tell_circumstances() {
@@ -287,22 +305,26 @@ class Comparer {
 
   void tell_shape() {
     const LaunchShape &ran = measured_.shape, &taken = prediction_.shape;
-    if (ran.registers_per_thread != 0 && ran.registers_per_thread != taken.registers_per_thread)
+    const uint32_t given =
+        (taken.registers_per_thread + kRegisterUnit - 1) / kRegisterUnit * kRegisterUnit;
+    if (ran.registers_per_thread != 0 && ran.registers_per_thread != taken.registers_per_thread &&
+        ran.registers_per_thread != given)
       add("registers", "other registers",
           format("the driver gave each thread %u registers, the binary names %u.",
                  ran.registers_per_thread, taken.registers_per_thread));
     if (ran.cluster[0] * ran.cluster[1] * ran.cluster[2] > 1)
       add("cluster", "launched in clusters",
           "the blocks run in clusters, which the prediction leaves out.");
-    const double resident = static_cast<double>(prediction_.occupancy.active_blocks) *
-                            machine_.multiprocessors;
+    const double resident =
+        static_cast<double>(prediction_.occupancy.active_blocks) * machine_.multiprocessors;
     const double waves = resident > 0 ? static_cast<double>(ran.blocks()) / resident : 0;
-    if (out_.verdict != Verdict::agrees && waves > 1 && waves < 4 &&
-        waves - std::floor(waves) > 0 && waves - std::floor(waves) < 0.25)
+    if (is_off() && waves > 1 && waves < 4 && waves - std::floor(waves) > 0 &&
+        waves - std::floor(waves) < 0.25)
       add("tail", "a short last wave",
-          format("%.0f blocks are %.2f waves: the last one uses a small part of the device, and when "
-                 "it starts depends on which blocks end first.",
-                 static_cast<double>(ran.blocks()), waves));
+          format(
+              "%.0f blocks are %.2f waves: the last one uses a small part of the device, and when "
+              "it starts depends on which blocks end first.",
+              static_cast<double>(ran.blocks()), waves));
   }
 
   void tell_times() {
@@ -320,13 +342,12 @@ class Comparer {
                      : "what they do depends on data, or on what ran before; one prediction is for "
                        "all of them."));
     }
-    if (out_.verdict == Verdict::slower && assumes("fit into L2") &&
-        mostly(measured_.after_others))
+    if (out_.verdict == Verdict::slower && assumes("fit into L2") && mostly(measured_.after_others))
       add("cold-cache", "data may not be in L2",
           format("the data fit into L2 and are taken to be there from an earlier launch; before %s "
                  "of %s the device did something else.",
-                 counted(measured_.after_others).c_str(), launches().c_str()));
-    if (out_.verdict != Verdict::agrees && time_ < kShort)
+                 human_count(measured_.after_others).c_str(), launches().c_str()));
+    if (is_off() && time_ < kShort)
       add("short", "a short kernel",
           "below 5 us, starting blocks, fetching code and ending count as much as what the kernel "
           "does.");
@@ -341,7 +362,6 @@ class Comparer {
   std::string launches() const {
     return human_count(measured_.launches) + (measured_.launches == 1 ? " launch" : " launches");
   }
-  static std::string counted(uint64_t count) { return human_count(count); }
 
   const KernelPrediction& prediction_;
   const MeasuredLaunches& measured_;
@@ -426,7 +446,7 @@ WarpState state_of(Wait wait) {
 }
 
 std::string_view name_of(Verdict verdict) {
-  static constexpr std::string_view kNames[] = {"agrees", "slower", "faster"};
+  static constexpr std::string_view kNames[] = {"agrees", "slower", "faster", "unknown"};
   return kNames[static_cast<size_t>(verdict)];
 }
 

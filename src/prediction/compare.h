@@ -41,13 +41,19 @@ struct StateGap {
   double gap_us = 0;
 };
 
-enum class Verdict : uint8_t { agrees, slower, faster };  ///< measured than predicted
+/// How the measurement is, seen from the prediction. Unknown: an argument on which the prediction
+/// rests was guessed, and it shows.
+enum class Verdict : uint8_t { agrees, slower, faster, unknown };
 std::string_view name_of(Verdict verdict);
 
 struct Comparison {
-  double predicted_us = 0;  ///< of the kernel alone: recorded times have no launch in them
-  double ratio = 0;         ///< predicted / measured (median); 0: nothing measured
+  /// On the GPU, as recorded times are: without what the host needs to launch.
+  double predicted_us = 0;
+  double ratio = 0;  ///< predicted / measured (median); 0: nothing measured
   Verdict verdict = Verdict::agrees;
+  /// The least time that the busiest unit or memory needs (the roofline): how far the kernel itself
+  /// is from what the device could do, where the prediction agrees.
+  double limit_us = 0;
   std::vector<LineGap> lines;    ///< largest gap first; empty without samples
   std::vector<StateGap> states;  ///< the same; empty without samples or simulation
   std::vector<Finding> differs;  ///< where and why, most important first
