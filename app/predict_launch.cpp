@@ -77,8 +77,10 @@ PredictionModel model_of(const std::string& name) {
 
 Result<KernelPrediction> predict_launch(const KernelSource& source, const std::string& kernel,
                                         std::vector<Parameter> parameters, Launch launch,
-                                        const MachineModel& machine, PredictionModel model) {
-  ParameterBlock block(std::move(parameters), launch.blocks() * launch.threads_per_block());
+                                        const MachineModel& machine, PredictionModel model,
+                                        std::optional<uint64_t> guess) {
+  ParameterBlock block(std::move(parameters),
+                       guess.value_or(launch.blocks() * launch.threads_per_block()));
   launch.buffers = block.buffers();
   Result<Program> program =
       source.binary

@@ -31,9 +31,11 @@ Result<std::vector<ArgumentValue>> read_values(const std::vector<std::string>& t
 /// "sim", "delay", "list" or "roofline".
 PredictionModel model_of(const std::string& name);
 
-/// `parameters` with their values in.
+/// `parameters` with their values in. `guess` is what whole numbers without a value are taken for:
+/// if it is not given, the number of threads.
 Result<KernelPrediction> predict_launch(const KernelSource& source, const std::string& kernel,
                                         std::vector<Parameter> parameters, Launch launch,
-                                        const MachineModel& machine, PredictionModel model);
+                                        const MachineModel& machine, PredictionModel model,
+                                        std::optional<uint64_t> guess = {});
 
 }  // namespace fathom

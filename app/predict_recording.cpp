@@ -1,6 +1,7 @@
 #include "app/predict_recording.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <thread>
 
@@ -12,6 +13,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "binary/decoder.h"
+#include "prediction/known_arguments.h"
 
 namespace fathom {
 namespace {
@@ -151,7 +153,8 @@ class RecordingPredictor {
     return Done{};
   }
 
-  /// Each argument goes to the kernels that have it; it has to fit one of them.
+  /// The caller's arguments, each to the kernels that have it (it has to fit one of them), then
+  /// those that were recorded.
   Result<Done> put_arguments_in() {
     std::vector<bool> used(values_.size());
     std::optional<Error> last;
@@ -166,6 +169,8 @@ class RecordingPredictor {
         else
           last = applied.error();
       }
+      each.parameters = parameters;
+      apply_known_arguments(each.measured.arguments, parameters);
       parameters_.push_back(std::move(parameters));
     }
     for (size_t i = 0; i < used.size(); ++i)
@@ -177,14 +182,15 @@ class RecordingPredictor {
     const size_t threads = std::clamp(std::thread::hardware_concurrency(), 1u, 8u);
     make_in_order(
         out_.launches.size(), threads, [this](size_t i) { return predict_one(i); },
-        [this](size_t i, Result<KernelPrediction> made) {
+        [this](size_t i, Result<Made> made) {
           progress_.show(format("predicting %zu of %zu", i + 1, out_.launches.size()));
           PredictedLaunches& each = out_.launches[i];
           if (made) {
             DeviceFacts device = each.device;
             if (device.name == own_device_) device.name = machine_.get().name;
-            each.comparison = compare(*made, each.measured, device, machine_.get());
-            each.prediction = std::move(*made);
+            each.comparison = compare(made->prediction, each.measured, device, machine_.get(),
+                                      made->arguments_decide);
+            each.prediction = std::move(made->prediction);
           } else if (each.why_not.empty()) {
             each.why_not = made.error().what;
             each.hint = made.error().hint;
@@ -193,7 +199,12 @@ class RecordingPredictor {
         });
   }
 
-  Result<KernelPrediction> predict_one(size_t i) const {
+  struct Made {
+    KernelPrediction prediction;
+    bool arguments_decide = false;  ///< some were guessed, and it matters
+  };
+
+  Result<Made> predict_one(size_t i) const {
     const MeasuredLaunches& measured = out_.launches[i].measured;
     const auto source = sources_.find(measured.binary);
     if (source == sources_.end()) return Error{ErrorKind::cannot_answer, "no machine code", "", ""};
@@ -211,8 +222,25 @@ class RecordingPredictor {
     launch.block = measured.shape.block;
     launch.dynamic_shared = measured.shape.dynamic_shared_memory;
     launch.trips = trips_;
-    return predict_launch(source->second, measured.mangled, parameters_[i], std::move(launch),
-                          machine_.get(), model_of(request_.model));
+    const auto predicted = [&](std::optional<uint64_t> guess) {
+      return predict_launch(source->second, measured.mangled, parameters_[i], launch,
+                            machine_.get(), model_of(request_.model), guess);
+    };
+    Result<KernelPrediction> made = predicted({});
+    if (!made) return made.error();
+    Made out{std::move(*made), false};
+    if (!guesses(out.prediction)) return out;
+    const Result<KernelPrediction> other = predicted(1 + launch.blocks() * launch.block[0] / 5);
+    constexpr double kSame = 0.05;
+    out.arguments_decide = !other || std::abs(other->time_us / out.prediction.time_us - 1) > kSame;
+    return out;
+  }
+
+  static bool guesses(const KernelPrediction& prediction) {
+    return std::any_of(prediction.assumed.begin(), prediction.assumed.end(),
+                       [](const std::string& each) {
+                         return each.find("was not given") != each.npos;  // predict()'s words
+                       });
   }
 
   const RecordingRequest& request_;

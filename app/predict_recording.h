@@ -24,7 +24,8 @@ struct PredictedLaunches {
   DeviceFacts device;  ///< the recorded one
   std::optional<KernelPrediction> prediction;
   std::optional<Comparison> comparison;  ///< with `prediction`
-  std::string why_not;                   ///< without
+  std::vector<Parameter> parameters;     ///< with what the caller said of them
+  std::string why_not;                   ///< without `prediction`
   std::string hint;
 };
 struct PredictedRecording {

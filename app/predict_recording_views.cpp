@@ -1,6 +1,8 @@
 #include "app/predict_recording_views.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "app/predict_views.h"
@@ -152,12 +154,58 @@ std::string prediction_lines(const PredictedLaunches& each, const Style& style) 
   return text;
 }
 
+/// Nothing tells a number's type: bits that are not those of a small whole number are taken for a
+/// float's.
+std::string value_text(const KnownArgument& argument) {
+  if (argument.bytes == 4) {
+    const auto bits = static_cast<uint32_t>(argument.value);
+    const auto number = std::bit_cast<float>(bits);
+    const float size = std::abs(number);
+    const bool may_be_both = bits < 1u << 31;
+    if (size > 1e-20f && size < 1e20f)
+      return format("%g", static_cast<double>(number)) +
+             (may_be_both ? format(" (or %u)", bits) : "");
+    return std::to_string(static_cast<int32_t>(bits));
+  }
+  const auto number = std::bit_cast<double>(argument.value);
+  const double size = std::abs(number);
+  if (argument.bytes == 8 && size > 1e-100 && size < 1e100) return format("%g", number);
+  return std::to_string(static_cast<int64_t>(argument.value));
+}
+
+std::string argument_name(const PredictedLaunches& each, const KnownArgument& argument) {
+  const bool has_name = argument.position < each.parameters.size() &&
+                        !each.parameters[argument.position].name.empty();
+  return has_name ? each.parameters[argument.position].name : std::to_string(argument.position);
+}
+
+/// "y 64 MiB, n = 4096": pointers with the size of their buffers.
+std::string arguments_text(const PredictedLaunches& each) {
+  constexpr size_t kMost = 16;
+  std::vector<std::string> texts;
+  for (const KnownArgument& argument : each.measured.arguments) {
+    if (texts.size() == kMost) {
+      texts.emplace_back("...");
+      break;
+    }
+    const std::string name = argument_name(each, argument);
+    if (!argument.is_pointer)
+      texts.push_back(name + " = " + value_text(argument));
+    else
+      texts.push_back(name + (argument.buffer_bytes == 0
+                                  ? " a pointer"
+                                  : " " + human_bytes(static_cast<double>(argument.buffer_bytes))));
+  }
+  return join(texts, ", ");
+}
+
 std::string block(const PredictedLaunches& each, const Style& style) {
   const MeasuredLaunches& measured = each.measured;
   std::string text =
       paint(style, Paint::strong, printable(short_name(measured.name))) +
       format("   grid %s, block %s, %u registers\n", shape_text(measured.shape.grid).c_str(),
              shape_text(measured.shape.block).c_str(), measured.shape.registers_per_thread);
+  if (!measured.arguments.empty()) text += item("arguments", arguments_text(each), style);
   text += item("measured", measured_text(each), style);
   if (each.prediction) return text + prediction_lines(each, style);
   return text + item("predicted",
@@ -180,6 +228,8 @@ Json measured_object(const MeasuredLaunches& measured) {
   json["after_other_work"] = measured.after_others;
   json["overlapped"] = measured.overlapped;
   json["in_graphs"] = measured.in_graphs;
+  json["argument_sets"] = measured.argument_sets;
+  json["without_arguments"] = measured.without_arguments;
   json["samples"] = measured.samples.total();
   json["samples_share_of_kernel"] = measured.share_of_kernel;
   return json;
@@ -216,6 +266,16 @@ Json kernel_object(const PredictedLaunches& each) {
   json["binary"] = each.measured.binary;
   json["measured_us"] = each.measured.median_us;
   json["measured"] = measured_object(each.measured);
+  json["arguments"] = Json::array();
+  for (const KnownArgument& argument : each.measured.arguments) {
+    Json one = {{"name", argument_name(each, argument)},
+                {"position", argument.position},
+                {"offset", argument.offset},
+                {"bytes", argument.bytes}};
+    one[argument.is_pointer ? "buffer_bytes" : "value"] =
+        argument.is_pointer ? argument.buffer_bytes : argument.value;
+    json["arguments"].push_back(std::move(one));
+  }
   add_comparison(*each.comparison, json);
   return json;
 }

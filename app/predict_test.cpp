@@ -194,7 +194,7 @@ class RecordedRun {
 
 TEST(PredictRecording, JsonHasPredictedBesideMeasured) {
   const RecordedRun recording;
-  const auto json = json_of(recording.path() + " --kernel saxpy --arg 2=2.5 --arg 3=33792");
+  const auto json = json_of(recording.path() + " --kernel saxpy --arg 3=33792");
   EXPECT_EQ(json["device"], "NVIDIA H200") << "the recorded one";
   ASSERT_EQ(json["kernels"].size(), 1u);
   const auto& kernel = json["kernels"][0];
@@ -239,6 +239,41 @@ TEST(PredictRecording, UnknownArgumentsMakeNoVerdict) {
   EXPECT_NE(given["verdict"], "unknown");
   EXPECT_EQ(given["assumed"].dump().find("was not given"), std::string::npos);
   EXPECT_LT(given["time_us"].get<double>(), guessed["time_us"].get<double>());
+}
+
+TEST(PredictRecording, RecordedArgumentsAreUsed) {
+  // As the collector writes it: long_chain(float* out, int steps), and a launch by a graph.
+  fathom::testing::TemporaryDirectory directory;
+  fathom::testing::MeasurementBuilder measurement;
+  auto& process = measurement.add_process();
+  const std::vector<uint8_t> bytes = read_file(fixture("kernels.sm_90.cubin")).value();
+  process.loaded(measurement.add_binary(std::string(bytes.begin(), bytes.end())), 7);
+  process.context(process.h200());
+  constexpr uint64_t kOut = 0x7f0000000000;
+  process.memory_operation({1, 1 << 20, kOut, 9, 0, 1, 7, 3, 0});
+  process.kernel("long_chain", 1000, 91000, 1);
+  process.argument("long_chain", {kOut, 5, 0, 0, 0, 8, 0});
+  process.argument("long_chain", {4000, 5, 0, 1, 8, 4, 0});
+  process.launch_arguments(1, 1, 5);
+  process.kernel("long_chain", 100000, 190000, 2);
+  measurement.write(directory.path());
+
+  const auto json = json_of(directory.path());
+  ASSERT_EQ(json["kernels"].size(), 1u);
+  const auto& kernel = json["kernels"][0];
+  EXPECT_NE(kernel["verdict"], "unknown");
+  EXPECT_EQ(kernel["assumed"].dump().find("was not given"), std::string::npos);
+  ASSERT_EQ(kernel["arguments"].size(), 2u);
+  EXPECT_EQ(kernel["arguments"][0]["buffer_bytes"], 1 << 20);
+  EXPECT_EQ(kernel["arguments"][1]["value"], 4000);
+  EXPECT_EQ(kernel["measured"]["without_arguments"], 1) << "the graph's";
+  const RecordedRun older;
+  const auto given = json_of(older.path() + " --kernel long_chain --arg 1=4000 --arg 0=@1M");
+  EXPECT_EQ(kernel["time_us"], given["kernels"][0]["time_us"]);
+  const auto other = json_of(directory.path() + " --arg 1=8000")["kernels"][0];
+  EXPECT_GT(other["time_us"].get<double>(), 1.5 * kernel["time_us"].get<double>())
+      << "the caller's word counts more";
+  EXPECT_NE(run(directory.path()).out.find("1 = 4000"), std::string::npos);
 }
 
 TEST(PredictRecording, AnotherDeviceIsPredictedAndSaid) {

@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "attribution/arguments.h"
 #include "base/text.h"
 
 namespace fathom {
@@ -71,7 +72,14 @@ class LaunchTable {
   std::vector<MeasuredLaunches> run() {
     for (const Process& process : measurement_.processes) add(process);
     std::vector<MeasuredLaunches> all;
-    for (auto& [key, group] : groups_) all.push_back(finish(std::move(group)));
+    for (auto& [key, by_arguments] : groups_) {
+      if (by_arguments.size() > kMostSets) merge(by_arguments);
+      for (auto& [arguments, group] : by_arguments) {
+        MeasuredLaunches facts = finish(std::move(group));
+        facts.argument_sets = std::max(facts.argument_sets, std::min<size_t>(1, arguments.size()));
+        all.push_back(std::move(facts));
+      }
+    }
     std::stable_sort(all.begin(), all.end(),
                      [](const MeasuredLaunches& a, const MeasuredLaunches& b) {
                        return a.total_us > b.total_us;
@@ -81,10 +89,15 @@ class LaunchTable {
 
  private:
   using Key = std::tuple<std::string, std::string, std::string, uint32_t, LaunchShape>;
+  using Arguments = std::vector<KnownArgument>;
   struct Group {
     MeasuredLaunches facts;
     std::vector<double> times;
+    uint64_t first_ns = UINT64_MAX;
   };
+  /// More sets of arguments of one kernel and shape are one group: a step's number, say.
+  static constexpr size_t kMostSets = 8;
+
   /// What the device did last, and until when it is known to be busy with a kernel.
   struct DeviceState {
     std::string last;
@@ -96,26 +109,37 @@ class LaunchTable {
 
   void add(const Process& process) {
     std::map<uint32_t, DeviceState> devices;
+    RecordedArguments arguments(process);
     for (const GpuOperation& operation : process.operations) {
       if (!occupies_device(operation.kind)) continue;
       DeviceState& device = devices[device_number(process, operation)];
-      if (operation.kind == GpuOperationKind::kernel) add(process, operation, device);
+      if (operation.kind == GpuOperationKind::kernel) add(process, operation, device, arguments);
       device.last = operation.kind == GpuOperationKind::kernel ? operation.name : "";
       device.shape = operation.shape;
     }
   }
 
-  void add(const Process& process, const GpuOperation& launch, DeviceState& device) {
+  void add(const Process& process, const GpuOperation& launch, DeviceState& device,
+           RecordedArguments& arguments) {
     const Key key{file_name(process.executable), launch.name, finder_.find(process, launch),
                   device_index(process, launch), launch.shape};
-    Group& group = groups_[key];
+    const RecordedArguments::Known known = arguments.of(launch);
+    const Arguments given = known.arguments ? *known.arguments : Arguments{};
+    Group& group = groups_[key][given];
     MeasuredLaunches& facts = group.facts;
     if (group.times.empty()) {
       std::tie(facts.program, facts.mangled, facts.binary, facts.device, facts.shape) = key;
       facts.name = demangle(launch.name);
+      facts.arguments = given;
     }
-    group.times.push_back(static_cast<double>(launch.end_ns - launch.start_ns) * kMicroseconds);
+    const double time = static_cast<double>(launch.end_ns - launch.start_ns) * kMicroseconds;
+    group.times.push_back(time);
+    if (launch.start_ns < group.first_ns) {
+      group.first_ns = launch.start_ns;
+      facts.first_us = time;
+    }
     facts.in_graphs += launch.graph != kNoId;
+    facts.without_arguments += known.of_others;
     facts.after_others += device.last != launch.name || device.shape != launch.shape;
     const bool overlaps = launch.start_ns < device.kernel_end;
     facts.overlapped += overlaps;
@@ -146,11 +170,39 @@ class LaunchTable {
     return kNoId;
   }
 
+  /// All in one, with the arguments of a launch that took the median time.
+  static void merge(std::map<Arguments, Group>& groups) {
+    std::vector<std::pair<double, const Arguments*>> by_time;
+    for (const auto& [arguments, group] : groups)
+      for (double each : group.times) by_time.emplace_back(each, &arguments);
+    std::stable_sort(by_time.begin(), by_time.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    const Arguments middle = *by_time[by_time.size() / 2].second;
+    Group all;
+    all.facts = groups.begin()->second.facts;
+    all.facts.argument_sets = groups.size();
+    all.facts.arguments = middle;
+    all.facts.after_others = all.facts.overlapped = all.facts.in_graphs = 0;
+    all.facts.without_arguments = 0;
+    for (const auto& [arguments, group] : groups) {
+      all.times.insert(all.times.end(), group.times.begin(), group.times.end());
+      all.facts.after_others += group.facts.after_others;
+      all.facts.overlapped += group.facts.overlapped;
+      all.facts.in_graphs += group.facts.in_graphs;
+      all.facts.without_arguments += group.facts.without_arguments;
+      if (group.first_ns < all.first_ns) {
+        all.first_ns = group.first_ns;
+        all.facts.first_us = group.facts.first_us;
+      }
+    }
+    groups.clear();
+    groups.emplace(middle, std::move(all));
+  }
+
   MeasuredLaunches finish(Group group) const {
     MeasuredLaunches facts = std::move(group.facts);
     std::vector<double>& times = group.times;
     facts.launches = times.size();
-    facts.first_us = times.front();
     for (double each : times) facts.total_us += each;
     std::sort(times.begin(), times.end());
     facts.min_us = times.front();
@@ -216,7 +268,7 @@ class LaunchTable {
   const Measurement& measurement_;
   const Attribution& attribution_;
   BinaryFinder finder_;
-  std::map<Key, Group> groups_;
+  std::map<Key, std::map<Arguments, Group>> groups_;
 };
 
 }  // namespace

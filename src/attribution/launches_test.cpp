@@ -86,6 +86,40 @@ TEST(Launches, AtTheSameTimeAreCountedOnBothSides) {
     EXPECT_EQ(each.overlapped, each.name == "saxpy" ? 1u : 2u) << each.name;
 }
 
+/// Launch number i + 1 has the value i.
+Measurement with_arguments(uint64_t launches) {
+  std::vector<GpuOperation> operations;
+  for (uint64_t i = 0; i < launches; ++i) {
+    operations.push_back(launch("saxpy", 10000 * i, 10000 * i + 1000 + 100 * i));
+    operations.back().correlation = static_cast<uint32_t>(i + 1);
+  }
+  Measurement made = measurement(std::move(operations));
+  for (uint32_t i = 0; i < launches; ++i) {
+    made.processes[0].argument_sets[i] = {"saxpy", {{3, 20, 4, i}}};
+    made.processes[0].launch_arguments.emplace_back(i + 1, i);
+  }
+  return made;
+}
+
+TEST(Launches, AreToldApartByTheirArguments) {
+  const auto all = launches(with_arguments(8));
+  ASSERT_EQ(all.size(), 8u);
+  EXPECT_EQ(all[0].arguments, (std::vector<KnownArgument>{{3, 20, 4, false, 7, 0}}));
+  EXPECT_EQ(all[0].argument_sets, 1u);
+  EXPECT_DOUBLE_EQ(all[0].median_us, 1.7);
+}
+
+TEST(Launches, OfVeryManyArgumentsAreOneWithThoseOfTheMedian) {
+  const auto all = launches(with_arguments(9));
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].launches, 9u);
+  EXPECT_EQ(all[0].argument_sets, 9u);
+  EXPECT_EQ(all[0].arguments, (std::vector<KnownArgument>{{3, 20, 4, false, 4, 0}}));
+  EXPECT_DOUBLE_EQ(all[0].median_us, 1.4);
+  EXPECT_DOUBLE_EQ(all[0].first_us, 1);
+  EXPECT_EQ(all[0].after_others, 1u);
+}
+
 TEST(Launches, CarryTheSamplesOfTheirKernel) {
   Measurement recorded =
       measurement({launch("saxpy", 0, 30000), launch("saxpy", 40000, 50000, 264)});

@@ -15,9 +15,8 @@ constexpr double kUneven = 1.5;        // slowest launch / fastest one
 constexpr double kShort = 5;           // microseconds: what starts and ends a kernel counts
 constexpr double kNotableShare = 0.5;  // of the launches
 constexpr double kClockStep = 0.03;    // a different clock, not a rounded one
-constexpr const char* kGuessed = "was not given";  // of predict()'s text on an argument
-constexpr uint32_t kRegisterUnit = 8;              // the driver tells what it gives: rounded up
-constexpr double kFewSamples = 100;                // below, shares of lines are chance
+constexpr uint32_t kRegisterUnit = 8;  // the driver tells what it gives: rounded up
+constexpr double kFewSamples = 100;    // below, shares of lines are chance
 
 std::string place(const SourceLocation& at) {
   if (at.line == 0) return "code without a line";
@@ -38,8 +37,12 @@ std::string wait_of(const StallCounts& samples) {
 class Comparer {
  public:
   Comparer(const KernelPrediction& prediction, const MeasuredLaunches& measured,
-           const DeviceFacts& device, const MachineModel& machine)
-      : prediction_(prediction), measured_(measured), device_(device), machine_(machine) {}
+           const DeviceFacts& device, const MachineModel& machine, bool arguments_decide)
+      : prediction_(prediction),
+        measured_(measured),
+        device_(device),
+        machine_(machine),
+        arguments_decide_(arguments_decide) {}
 
   Comparison run() {
     // Recorded times have in them what it takes to start and end a kernel on the device (about what
@@ -53,7 +56,7 @@ class Comparer {
     if (time_ > 0) out_.ratio = out_.predicted_us / time_;
     if (out_.ratio > 0 && out_.ratio < 1 / (1 + kAgreement)) out_.verdict = Verdict::slower;
     if (out_.ratio > 1 + kAgreement) out_.verdict = Verdict::faster;
-    if (out_.verdict != Verdict::agrees && assumes(kGuessed)) out_.verdict = Verdict::unknown;
+    if (out_.verdict != Verdict::agrees && arguments_decide_) out_.verdict = Verdict::unknown;
     if (measured_.samples.total() > 0 && !prediction_.lines.empty()) {
       compare_lines();
       compare_states();
@@ -273,6 +276,7 @@ class Comparer {
   }
 
   void tell_circumstances() {
+    tell_sets();
     tell_device();
     tell_shape();
     tell_times();
@@ -281,6 +285,19 @@ class Comparer {
           format("samples do not tell launches apart: the shares are those of all launches of the "
                  "kernel, of whose time these take %s.",
                  human_percent(measured_.share_of_kernel).c_str()));
+  }
+
+  void tell_sets() {
+    if (measured_.argument_sets > 1)
+      add("argument-sets", "launches have different arguments",
+          format("%s different ones; the prediction is for those of a launch that took the median "
+                 "time.",
+                 human_count(measured_.argument_sets).c_str()));
+    if (measured_.without_arguments > 0)
+      add("arguments-of-others", "arguments of other launches",
+          format("%s of %s have no recorded arguments (graphs launch without them): those that the "
+                 "kernel was given most often are taken.",
+                 human_count(measured_.without_arguments).c_str(), launches().c_str()));
   }
 
   void tell_device() {
@@ -367,6 +384,7 @@ class Comparer {
   const MeasuredLaunches& measured_;
   const DeviceFacts& device_;
   const MachineModel& machine_;
+  const bool arguments_decide_;
   double time_ = 0;
   Comparison out_;
 };
@@ -451,8 +469,8 @@ std::string_view name_of(Verdict verdict) {
 }
 
 Comparison compare(const KernelPrediction& prediction, const MeasuredLaunches& measured,
-                   const DeviceFacts& device, const MachineModel& machine) {
-  return Comparer(prediction, measured, device, machine).run();
+                   const DeviceFacts& device, const MachineModel& machine, bool arguments_decide) {
+  return Comparer(prediction, measured, device, machine, arguments_decide).run();
 }
 
 }  // namespace fathom

@@ -63,8 +63,9 @@ struct Comparison {
 /// docs/prediction-accuracy.md are within 14%, and most within a quarter.
 inline constexpr double kAgreement = 0.25;
 
-/// `device` are the facts of the device that was measured.
+/// `device` are the facts of the device that was measured. `arguments_decide`: some were guessed,
+/// and with others the prediction would be another.
 Comparison compare(const KernelPrediction& prediction, const MeasuredLaunches& measured,
-                   const DeviceFacts& device, const MachineModel& machine);
+                   const DeviceFacts& device, const MachineModel& machine, bool arguments_decide);
 
 }  // namespace fathom

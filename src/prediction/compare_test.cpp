@@ -54,8 +54,9 @@ DeviceFacts device() {
   return facts;
 }
 
-Comparison compared(const KernelPrediction& predicted, const MeasuredLaunches& measured) {
-  return compare(predicted, measured, device(), test::h200());
+Comparison compared(const KernelPrediction& predicted, const MeasuredLaunches& measured,
+                    bool arguments_decide = false) {
+  return compare(predicted, measured, device(), test::h200(), arguments_decide);
 }
 
 const Finding* find(const Comparison& comparison, const std::string& kind) {
@@ -130,15 +131,13 @@ TEST(Compare, AssumptionsAreToldWhereTheyCount) {
 }
 
 TEST(Compare, AGuessedArgumentMakesNoVerdict) {
-  KernelPrediction predicted = prediction();
-  predicted.assumed = {"argument 1 was not given: the number of threads"};
-  const Comparison comparison = compared(predicted, measurement());
+  const Comparison comparison = compared(prediction(), measurement(), true);
   EXPECT_EQ(comparison.verdict, Verdict::unknown);
   EXPECT_TRUE(find(comparison, "arguments"));
   EXPECT_FALSE(find(comparison, "line"));
   MeasuredLaunches measured = measurement();
   measured.median_us = 20;
-  EXPECT_EQ(compared(predicted, measured).verdict, Verdict::agrees);
+  EXPECT_EQ(compared(prediction(), measured, true).verdict, Verdict::agrees);
 }
 
 TEST(Compare, WithoutSamplesItSaysHowToGetThem) {
@@ -175,6 +174,8 @@ TEST(Compare, CircumstancesAreTold) {
               m.shape.grid = {132 * 8 + 9, 1, 1};
             }},
            {"idle", [](auto&m, auto&) { m.sampled_share = 0.5; }},
+           {"argument-sets", [](auto&m, auto&) { m.argument_sets = 9; }},
+           {"arguments-of-others", [](auto&m, auto&) { m.without_arguments = 1; }},
            {"mixed-samples", [](auto&m, auto&) { m.share_of_kernel = 0.5; }}}) {
     KernelPrediction predicted = prediction();
     MeasuredLaunches measured = measurement();
@@ -187,7 +188,7 @@ TEST(Compare, CircumstancesAreTold) {
 TEST(Compare, AnotherDeviceAndAnotherClockAreTold) {
   DeviceFacts facts = device();
   const auto told = [&](const char* kind) {
-    const Comparison made = compare(prediction(), measurement(), facts, test::h200());
+    const Comparison made = compare(prediction(), measurement(), facts, test::h200(), false);
     return find(made, kind) != nullptr;
   };
   EXPECT_FALSE(told("device"));
