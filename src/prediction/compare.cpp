@@ -295,8 +295,9 @@ class Comparer {
                  human_count(measured_.argument_sets).c_str()));
     if (measured_.without_arguments > 0)
       add("arguments-of-others", "arguments of other launches",
-          format("%s of %s have no recorded arguments (graphs launch without them): those that the "
-                 "kernel was given most often are taken.",
+          format("%s of %s have no recorded arguments (graphs launch without them, and a kernel's "
+                 "sets "
+                 "are kept up to a number): those that it was given most often are taken.",
                  human_count(measured_.without_arguments).c_str(), launches().c_str()));
   }
 
