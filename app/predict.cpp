@@ -2,23 +2,28 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 
 #include "app/command_line.h"
+#include "app/predict_launch.h"
+#include "app/predict_recording.h"
+#include "app/predict_recording_views.h"
 #include "app/predict_views.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "prediction/kernel_source.h"
-#include "prediction/ptx_program.h"
-#include "prediction/sass_program.h"
 
 namespace fathom {
 namespace {
 
+/// Of a recording, launch shapes: those of programs with very many take a second or so.
+constexpr size_t kTopLaunches = 50;
+
 struct Arguments {
-  std::string file, kernel, device = "H200", grid = "1", block = "256", model = "sim",
-                            format = "text", color, sweep, ptxas;
+  std::string file, kernel, device, grid = "1", block = "256", model = "sim", format = "text",
+                                    color, sweep, ptxas;
   uint32_t shared = 0;
   std::vector<std::string> arguments, trips;
+  size_t top = kTopLaunches;
 };
 
 Error usage(const std::string& what, const std::string& where, const std::string& hint) {
@@ -42,22 +47,6 @@ Result<std::array<uint32_t, 3>> read_shape(const std::string& text, const std::s
   return shape;
 }
 
-Result<TripCount> read_trip(const std::string& text) {
-  const size_t equals = text.find('=');
-  char *line_end = nullptr, *count_end = nullptr;
-  const std::string line = text.substr(0, equals),
-                    count = equals == text.npos ? "" : text.substr(equals + 1);
-  TripCount trip;
-  trip.line = static_cast<uint32_t>(std::strtoul(line.c_str(), &line_end, 10));
-  trip.count = std::strtod(count.c_str(), &count_end);
-  if (line.empty() || count.empty() || *line_end != '\0' || *count_end != '\0' || trip.line == 0 ||
-      !(trip.count >= 0 && trip.count < 1e12))
-    return usage(
-        "\"" + text + "\" does not say how often a line is run", "--trips",
-        "write LINE=N, e.g. --trips 42=16, or LINE=SHARE for a branch, e.g. --trips 42=0.1");
-  return trip;
-}
-
 Result<Launch> read_launch(const Arguments& arguments) {
   Launch launch;
   auto grid = read_shape(arguments.grid, "--grid", 0x7fffffff);
@@ -73,24 +62,10 @@ Result<Launch> read_launch(const Arguments& arguments) {
     return usage("a block has at most 1024 threads", "--block",
                  "make it smaller and the grid larger");
   launch.dynamic_shared = arguments.shared;
-  for (const std::string& each : arguments.trips) {
-    Result<TripCount> trip = read_trip(each);
-    if (!trip) return trip.error();
-    launch.trips.push_back(*trip);
-  }
+  Result<std::vector<TripCount>> trips = read_trips(arguments.trips);
+  if (!trips) return trips.error();
+  launch.trips = std::move(*trips);
   return launch;
-}
-
-Result<std::vector<ArgumentValue>> read_values(const std::vector<std::string>& texts) {
-  std::vector<ArgumentValue> values;
-  for (const std::string& each : texts) {
-    const size_t equals = each.find('=');
-    if (equals == each.npos || equals == 0 || equals + 1 == each.size())
-      return usage("\"" + each + "\" is no argument", "--arg",
-                   "write NAME=VALUE, or POSITION=VALUE with positions from 0");
-    values.push_back({each.substr(0, equals), each.substr(equals + 1)});
-  }
-  return values;
 }
 
 class Prediction {
@@ -108,7 +83,7 @@ class Prediction {
 
  private:
   Result<Done> prepare() {
-    Result<Done> found = find_machine();
+    Result<Done> found = machine_.choose(arguments_.device.empty() ? "H200" : arguments_.device);
     if (!found) return found;
     Result<Launch> launch = read_launch(arguments_);
     if (!launch) return launch.error();
@@ -117,7 +92,7 @@ class Prediction {
     if (!values) return values.error();
     values_ = *values;
     SourceOptions options;
-    options.arch = machine_->arch;
+    options.arch = machine_.get().arch;
     options.kernel = arguments_.kernel;
     if (!arguments_.ptxas.empty()) options.ptxas = arguments_.ptxas;
     Result<KernelSource> source = open_kernels(arguments_.file, options);
@@ -126,45 +101,12 @@ class Prediction {
     return Done{};
   }
 
-  /// A file that `fathom calibrate` wrote, or a device whose model is part of the program.
-  Result<Done> find_machine() {
-    if (!ends_with(arguments_.device, ".json")) {
-      Result<const MachineModel*> machine = find_device(arguments_.device);
-      if (!machine) return machine.error();
-      machine_ = *machine;
-      return Done{};
-    }
-    Result<std::string> text = read_text_file(arguments_.device);
-    if (!text) return text.error();
-    Result<MachineModel> machine = parse_machine(*text, arguments_.device);
-    if (!machine) return machine.error();
-    if (!machine->prediction)
-      return Error{ErrorKind::bad_input, "the machine model has no \"prediction\"",
-                   arguments_.device, "make one with fathom calibrate"};
-    own_machine_ = std::move(*machine);
-    machine_ = &own_machine_;
-    return Done{};
-  }
-
-  PredictionModel model() const {
-    for (PredictionModel each :
-         {PredictionModel::delay, PredictionModel::list, PredictionModel::roofline})
-      if (arguments_.model == name_of(each)) return each;
-    return PredictionModel::simulation;
-  }
-
   Result<KernelPrediction> one(const std::string& kernel, Launch launch) const {
     std::vector<Parameter> parameters = source_->parameters(kernel);
     if (Result<Done> applied = apply_arguments(values_, parameters); !applied)
       return applied.error();
-    ParameterBlock block(std::move(parameters), launch.blocks() * launch.threads_per_block());
-    launch.buffers = block.buffers();
-    Result<Program> program = source_->binary
-                                  ? make_program(*source_->binary, *source_->binary->find(kernel),
-                                                 *machine_, launch, block)
-                                  : make_program(*source_->ptx, kernel, *machine_, launch, block);
-    if (!program) return program.error();
-    return predict(*program, launch, *machine_, model(), block);
+    return predict_launch(*source_, kernel, std::move(parameters), std::move(launch),
+                          machine_.get(), model_of(arguments_.model));
   }
 
   int each_kernel() const {
@@ -175,8 +117,8 @@ class Prediction {
       kernels.push_back(std::move(*prediction));
     }
     return print(arguments_.format == "json"
-                     ? prediction_json(kernels, *machine_)
-                     : prediction_text(kernels, *machine_, style_for(arguments_.color)));
+                     ? prediction_json(kernels, machine_.get())
+                     : prediction_text(kernels, machine_.get(), style_for(arguments_.color)));
   }
 
   /// "block=64..1024": blocks of as many threads; the grid keeps the number of threads.
@@ -212,33 +154,60 @@ class Prediction {
     std::stable_sort(
         launches.begin(), launches.end(),
         [](const KernelPrediction& a, const KernelPrediction& b) { return a.time_us < b.time_us; });
-    return print(arguments_.format == "json" ? prediction_json(launches, *machine_)
-                                             : sweep_text(launches, *machine_));
+    return print(arguments_.format == "json" ? prediction_json(launches, machine_.get())
+                                             : sweep_text(launches, machine_.get()));
   }
 
   const Arguments& arguments_;
-  const MachineModel* machine_ = nullptr;
-  MachineModel own_machine_;  ///< where `machine_` points if it was read from a file
+  ChosenMachine machine_;
   Launch launch_;
   std::vector<ArgumentValue> values_;
   std::optional<KernelSource> source_;
 };
+
+/// A measurement directory, or the database that was made of one.
+bool is_recording(const std::string& path) {
+  if (is_directory(path)) return true;
+  constexpr std::string_view kDatabase = "SQLite format 3";
+  char start[kDatabase.size()] = {};
+  std::ifstream(path, std::ios::binary).read(start, sizeof start);
+  return std::string_view(start, sizeof start) == kDatabase;
+}
+
+int run_recording(const Arguments& arguments, const std::vector<std::string>& out_of_place) {
+  if (!out_of_place.empty())
+    return fail(usage("launches are those of the recording", join(out_of_place, ", "),
+                      "leave it out, or predict one of its binaries: fathom predict "
+                      "DIR/gpubins/FILE.cubin --grid X --block X"));
+  const RecordingRequest request{arguments.file,      arguments.kernel, arguments.device,
+                                 arguments.model,     arguments.format, arguments.color,
+                                 arguments.arguments, arguments.trips,  arguments.top};
+  const Result<PredictedRecording> recording = predict_recording(request);
+  if (!recording) return fail(recording.error());
+  return print(arguments.format == "json" ? recording_json(*recording)
+                                          : recording_text(*recording, style_for(arguments.color)));
+}
 
 }  // namespace
 
 void add_predict(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
   auto* command = app.add_subcommand(
-      "predict", "Says how long a kernel takes and at what power, without running it");
-  command->add_option("file", arguments->file, "PTX, a cubin, a fat binary, or CUDA source")
+      "predict",
+      "Says how long a kernel takes and at what power, without running it; of a recording, beside "
+      "what was measured");
+  command
+      ->add_option("file", arguments->file,
+                   "PTX, a cubin, a fat binary, CUDA source, or a measurement directory")
       ->required()
       ->type_name("FILE");
   command->add_option("--kernel", arguments->kernel, "Only kernels with NAME in their name")
       ->type_name("NAME");
   command
-      ->add_option(
-          "--device", arguments->device,
-          "H200 (default), H100, A100, V100, or a\nmachine model that calibrate wrote (.json)")
+      ->add_option("--device", arguments->device,
+                   "H200 (default; of a recording: its own), H100, A100, V100, or a\nmachine model "
+                   "that calibrate "
+                   "wrote (.json)")
       ->type_name("NAME");
   command->add_option("--grid", arguments->grid, "Blocks: x, x,y or x,y,z")->type_name("X,Y,Z");
   command->add_option("--block", arguments->block, "Threads of a block: x, x,y or x,y,z")
@@ -266,14 +235,27 @@ void add_predict(CLI::App& app, int& exit_code) {
       ->type_name("RANGE");
   command->add_option("--ptxas", arguments->ptxas, "The assembler to use; none: predict from PTX")
       ->type_name("PATH");
+  command
+      ->add_option("--top", arguments->top,
+                   "Of a recording: the launch shapes that take longest; 0: all (default: 50)")
+      ->type_name("N");
   command->add_option("--format", arguments->format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->type_name("FORMAT");
   add_color_option(*command, arguments->color);
   command->footer(
-      "Example: fathom predict k.ptx --kernel saxpy --device H200 --grid 4096 --block 256 --arg "
-      "n=1048576");
-  command->callback([arguments, &exit_code] { exit_code = Prediction(*arguments).run(); });
+      "Examples: fathom predict k.ptx --kernel saxpy --device H200 --grid 4096 --block 256 --arg "
+      "n=1048576\n          fathom predict measurement-directory --kernel saxpy");
+  command->callback([arguments, command, &exit_code] {
+    if (!is_recording(arguments->file)) {
+      exit_code = Prediction(*arguments).run();
+      return;
+    }
+    std::vector<std::string> out_of_place;
+    for (const char* option : {"--grid", "--block", "--shared", "--sweep", "--ptxas"})
+      if (command->count(option) > 0) out_of_place.emplace_back(option);
+    exit_code = run_recording(*arguments, out_of_place);
+  });
 }
 
 }  // namespace fathom

@@ -10,18 +10,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string shape_text(const std::array<uint32_t, 3>& shape) {
-  std::string text = std::to_string(shape[0]);
-  if (shape[1] > 1 || shape[2] > 1) text += format(" x %u", shape[1]);
-  if (shape[2] > 1) text += format(" x %u", shape[2]);
-  return text;
-}
-
-std::string place_text(const SourceLocation& at) {
-  if (at.line == 0) return "(no line)";
-  return at.file.substr(at.file.rfind('/') + 1) + ":" + std::to_string(at.line);
-}
-
 std::string kernel_text(const KernelPrediction& kernel, const Style& style) {
   std::string text =
       paint(style, Paint::strong, short_name(kernel.name)) +
@@ -62,7 +50,25 @@ std::string kernel_text(const KernelPrediction& kernel, const Style& style) {
   return text;
 }
 
-Json json_of(const Finding& finding) {
+Json number_or_null(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+}  // namespace
+
+std::string shape_text(const std::array<uint32_t, 3>& shape) {
+  std::string text = std::to_string(shape[0]);
+  if (shape[1] > 1 || shape[2] > 1) text += format(" x %u", shape[1]);
+  if (shape[2] > 1) text += format(" x %u", shape[2]);
+  return text;
+}
+
+std::string place_text(const SourceLocation& at) {
+  if (at.line == 0) return "(no line)";
+  return at.file.substr(at.file.rfind('/') + 1) + ":" + std::to_string(at.line);
+}
+
+Json finding_object(const Finding& finding) {
   Json json;
   json["kind"] = finding.kind;
   json["fix"] = finding.fix;
@@ -83,11 +89,7 @@ Json json_of(const Finding& finding) {
   return json;
 }
 
-Json number_or_null(const std::optional<double>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-Json json_of(const KernelPrediction& kernel) {
+Json prediction_object(const KernelPrediction& kernel) {
   Json json;
   json["name"] = kernel.name;
   json["mangled"] = kernel.mangled;
@@ -121,11 +123,9 @@ Json json_of(const KernelPrediction& kernel) {
                              {"share", each.share},
                              {"waits_for", each.waits_for}});
   json["findings"] = Json::array();
-  for (const Finding& each : kernel.findings) json["findings"].push_back(json_of(each));
+  for (const Finding& each : kernel.findings) json["findings"].push_back(finding_object(each));
   return json;
 }
-
-}  // namespace
 
 std::string prediction_text(const std::vector<KernelPrediction>& kernels,
                             const MachineModel& machine, const Style& style) {
@@ -140,7 +140,7 @@ std::string prediction_json(const std::vector<KernelPrediction>& kernels,
   json["schema_version"] = 1;
   json["device"] = machine.name;
   json["kernels"] = Json::array();
-  for (const KernelPrediction& each : kernels) json["kernels"].push_back(json_of(each));
+  for (const KernelPrediction& each : kernels) json["kernels"].push_back(prediction_object(each));
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

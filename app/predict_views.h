@@ -1,6 +1,7 @@
 #pragma once
 // A prediction as text and as JSON.
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,12 @@ std::string prediction_text(const std::vector<KernelPrediction>& kernels,
 /// device.
 std::string prediction_json(const std::vector<KernelPrediction>& kernels,
                             const MachineModel& machine);
+/// One of the `kernels`, and a finding of it.
+nlohmann::ordered_json prediction_object(const KernelPrediction& kernel);
+nlohmann::ordered_json finding_object(const Finding& finding);
+/// "16 x 8", "kernels.cu:36"
+std::string shape_text(const std::array<uint32_t, 3>& shape);
+std::string place_text(const SourceLocation& at);
 /// Launches of one kernel, fastest first.
 std::string sweep_text(const std::vector<KernelPrediction>& launches, const MachineModel& machine);
 

@@ -111,4 +111,10 @@ void ThreadChannel::record_wait(const record::Synchronization& wait) {
   file_.add(record::ChunkType::synchronization, wait);
 }
 
+void ThreadChannel::record_arguments(const record::LaunchArguments& arguments) {
+  if (!Session::get().active()) return;
+  Locked locked(lock_);
+  file_.add(record::ChunkType::launch_arguments, arguments);
+}
+
 }  // namespace fathom::collect

@@ -23,6 +23,8 @@ class ThreadChannel {
   void record_call(uint32_t correlation, record::ApiKind kind, uint32_t context, uint64_t time_ns);
   /// Records how long this thread waited for the GPU.
   void record_wait(const record::Synchronization& wait);
+  /// Records what a launch was given.
+  void record_arguments(const record::LaunchArguments& arguments);
 
  private:
   ThreadChannel() = default;

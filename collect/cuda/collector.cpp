@@ -138,6 +138,7 @@ void Collector::choose_calls() {
   constexpr CUpti_CallbackId kMaxId = 4096;
   constexpr uint32_t kMaxGap = 64;
   watched_.assign(kMaxId, 0);
+  launch_calls_.assign(kMaxId, LaunchCall::other);
   uint32_t gap = 0;
   for (CUpti_CallbackId id = 1; id < kMaxId && gap < kMaxGap; ++id) {
     const char* name = nullptr;
@@ -149,8 +150,10 @@ void Collector::choose_calls() {
     gap = 0;
     const uint8_t watch = watch_for(name);
     if (watch == 0 || (watch == kLoadsCode && !options_.sampling)) continue;
-    if (cupti_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, id) == CUPTI_SUCCESS)
-      watched_[id] = watch;
+    if (cupti_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, id) != CUPTI_SUCCESS)
+      continue;
+    watched_[id] = watch;
+    launch_calls_[id] = launch_call(name);
   }
 }
 
@@ -188,6 +191,9 @@ void Collector::on_call(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   const uint64_t now = gpu_time();
   if (!enters) return on_wait_end(watch, call, now, *channel);
   channel->record_call(call.correlationId, kind_of(watch), call.contextUid, now);
+  if (launch_calls_[id] != LaunchCall::other)
+    arguments_.launched(launch_calls_[id], call.functionParams, call.symbolName, call.correlationId,
+                        *channel);
   if (is_wait(watch) && call.correlationData != nullptr) *call.correlationData = now;
 }
 
@@ -212,6 +218,7 @@ void Collector::on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resou
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
       return sampling_.stop(resource.context);
     case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
+      arguments_.binary_unloaded();
       if (options_.sampling) sampling_.drain_before_unload(resource.context);
       return;
     case CUPTI_CBID_RESOURCE_MODULE_LOADED: {
@@ -219,8 +226,9 @@ void Collector::on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resou
           static_cast<const CUpti_ModuleResourceData*>(resource.resourceDescriptor);
       uint32_t context = record::kNone;
       cupti_.cuptiGetContextId(resource.context, &context);
-      if (module != nullptr)
-        keep_binary(cupti_, context, module->moduleId, module->pCubin, module->cubinSize);
+      if (module == nullptr) return;
+      keep_binary(cupti_, context, module->moduleId, module->pCubin, module->cubinSize);
+      arguments_.binary_loaded(module->pCubin, module->cubinSize);
       return;
     }
     default:

@@ -12,6 +12,7 @@
 #include "cuda/activities.h"
 #include "cuda/cupti_table.h"
 #include "cuda/gpu_file.h"
+#include "cuda/launch_arguments.h"
 #include "cuda/options.h"
 #include "cuda/pc_sampling.h"
 
@@ -32,7 +33,7 @@ class Collector {
   void finish(record::EndReason reason, double seconds);
 
  private:
-  Collector() : activities_(cupti_, file_), sampling_(cupti_, file_, options_) {}
+  Collector() : activities_(cupti_, file_), arguments_(file_), sampling_(cupti_, file_, options_) {}
 
   bool prepare(bool loaded);
   bool listen();
@@ -63,9 +64,11 @@ class Collector {
   Options options_;
   GpuFile file_;
   Activities activities_;
+  LaunchArguments arguments_;
   PcSampling sampling_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
-  std::vector<uint8_t> watched_;  ///< by callback id: 0, kLoadsCode, or a record::ApiKind
+  std::vector<uint8_t> watched_;          ///< by callback id: 0, kLoadsCode, or a record::ApiKind
+  std::vector<LaunchCall> launch_calls_;  ///< by callback id
 
   bool has_thread_ = false;
   sem_t wake_{};

@@ -48,6 +48,8 @@ struct Recording {
   std::vector<CallPathNode> nodes;  ///< of the last thread file, by id
   std::vector<ApiCall> calls;       ///< of all threads
   std::vector<Synchronization> waits;
+  std::vector<KernelArgument> arguments;
+  std::vector<LaunchArguments> launches;  ///< of all threads
   std::vector<Kernel> kernels;
   std::vector<PcSample> samples;
   std::vector<SamplingSummary> summaries;
@@ -69,6 +71,7 @@ struct Recording {
     left_over += gpu.left_over;
     kernels = records<Kernel>(gpu, ChunkType::kernel);
     samples = records<PcSample>(gpu, ChunkType::pc_sample);
+    arguments = records<KernelArgument>(gpu, ChunkType::kernel_argument);
     summaries = records<SamplingSummary>(gpu, ChunkType::sampling_summary);
     strings = text_records<String>(gpu, ChunkType::string, 1);
     for (const auto& name : names_in(folder)) {
@@ -79,6 +82,8 @@ struct Recording {
       nodes = records<CallPathNode>(file, ChunkType::call_path_node);
       for (const auto& wait : records<Synchronization>(file, ChunkType::synchronization))
         waits.push_back(wait);
+      for (const auto& launch : records<LaunchArguments>(file, ChunkType::launch_arguments))
+        launches.push_back(launch);
       for (const auto& call : records<ApiCall>(file, ChunkType::api_call)) calls.push_back(call);
     }
   }
@@ -199,6 +204,36 @@ TEST_F(CollectorTest, RecordsEachKindOfOperationWithItsCall) {
   ASSERT_NE(call, got.calls.end());
   EXPECT_EQ(got.waits[0].correlation, call->correlation);
   EXPECT_EQ(got.waits[0].start_ns, call->gpu_time_ns);
+}
+
+TEST_F(CollectorTest, KeepsEachSetOfArgumentsOnceAndSaysWhichALaunchHad) {
+  const std::string cubin =
+      std::string(FATHOM_SOURCE_DIR) + "/tests/fixtures/ptx/kernels.sm_90.cubin";
+  ASSERT_TRUE(exited_with(run("arguments", {{"FAKE_CUBIN", cubin}}), 0)) << errors();
+  EXPECT_EQ(errors(), "");
+  const Recording got = only();
+  EXPECT_EQ(got.kernels.size(), 208u);
+  std::map<uint32_t, uint32_t> sets;  // by correlation
+  for (const LaunchArguments& launch : got.launches) sets[launch.correlation] = launch.set;
+  for (uint32_t one : {1u, 3u, 5u, 6u}) EXPECT_EQ(sets.at(one), 0u) << one;
+  for (uint32_t other : {2u, 4u}) EXPECT_EQ(sets.at(other), 1u) << other;
+  for (uint32_t none : {7u, 8u}) EXPECT_EQ(sets.count(none), 0u) << none;
+  EXPECT_EQ(sets.size(), 6u + 62u) << "64 sets of a kernel, and no more";
+  ASSERT_EQ(got.arguments.size(), 64u * 4);
+  const uint32_t bits = 0x40200000;  // 2.5f
+  const KernelArgument expected[] = {{0x7f0000001000, 0, 0, 0, 0, 8, 0},
+                                     {0x7f0000002000, 0, 0, 1, 8, 8, 0},
+                                     {bits, 0, 0, 2, 16, 4, 0},
+                                     {4096, 0, 0, 3, 20, 4, 0}};
+  for (size_t i = 0; i < 4; ++i) {
+    const KernelArgument& argument = got.arguments[i];
+    EXPECT_EQ(argument.value, expected[i].value) << i;
+    EXPECT_EQ(argument.set, 0u) << i;
+    EXPECT_EQ(argument.position, expected[i].position) << i;
+    EXPECT_EQ(argument.offset, expected[i].offset) << i;
+    EXPECT_EQ(argument.bytes, expected[i].bytes) << i;
+    EXPECT_EQ(got.strings.at(argument.name).strings[0], "saxpy");
+  }
 }
 
 TEST_F(CollectorTest, KernelsOfAGraphShareTheLaunchsCorrelation) {

@@ -1,5 +1,7 @@
 #include "cuda/gpu_file.h"
 
+#include "cuda/hash.h"
+
 namespace fathom::collect::cuda {
 
 bool GpuFile::open(const std::string& path) {
@@ -9,9 +11,7 @@ bool GpuFile::open(const std::string& path) {
 
 uint32_t GpuFile::name(const char* text) {
   const std::string_view view = text == nullptr ? std::string_view() : std::string_view(text);
-  uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
-  for (const char letter : view) hash = (hash ^ static_cast<uint8_t>(letter)) * 0x100000001b3u;
-  hash ^= hash >> 32;
+  const uint64_t hash = hash_of(view);
   uint32_t id = names_.find(hash);
   if (id != NodeMap::kAbsent) return id;
   id = next_name_++;

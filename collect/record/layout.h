@@ -6,7 +6,7 @@
 //   DIR/run.fathom                      written by `fathom record`: RunStart, Symbol*, RunEnd
 //   DIR/<host>-<pid>-<start>/           one process:
 //       process.fathom                  ProcessStart, LoadModule*, Device*, GpuContext*, GpuBinary*, Message*, ProcessEnd
-//       thread-<tid>.fathom             CallPathNode*, ApiCall*, Synchronization* of one thread of the program
+//       thread-<tid>.fathom             CallPathNode*, ApiCall*, Synchronization*, LaunchArguments* of one thread of the program
 //       gpu.fathom                      Kernel*, Copy*, ..., PcSample*: the collector's own thread
 //       numa.fathom                     CallPathNode*, and snapshots: NumaModule*, NumaThread*, NumaObject*, NumaPage*,
 //                                       NumaPageThread*, NumaLine*, NumaLineThread*, NumaPlace*, then NumaSnapshot
@@ -72,6 +72,8 @@ enum class ChunkType : uint16_t {
   numa_module = 31,       // fixed
   data_symbol = 32,       // text
   pointer_function = 33,  // text
+  kernel_argument = 34,   // fixed
+  launch_arguments = 35,  // fixed
 };
 
 struct RunStart {  // strings: Fathom's version, command line, working directory, events, host
@@ -356,10 +358,28 @@ struct PointerFunction {  // strings: module path, function (mangled)
   uint32_t reserved;
 };
 
+/// A piece of an argument that a kernel was launched with, of at most 8 bytes. All pieces with one
+/// `set` are what a launch was given; sets are numbered from 0 in the process.
+struct KernelArgument {
+  uint64_t value;     ///< the bytes, the rest 0
+  uint32_t set;       ///< what LaunchArguments refer to
+  uint32_t name;      ///< String of the same file: the kernel's mangled name
+  uint16_t position;  ///< of the argument, from 0
+  uint16_t offset;    ///< of the piece, in bytes from the first argument
+  uint16_t bytes;     ///< 1 to 8
+  uint16_t reserved;
+};
+/// Which arguments a launch had.
+struct LaunchArguments {
+  uint32_t correlation;
+  uint32_t set;
+};
+
 static_assert(sizeof(NumaSnapshot) == 48 && sizeof(NumaThread) == 144 && sizeof(NumaObject) == 80);
 static_assert(sizeof(NumaPage) == 72 && sizeof(NumaLine) == 48 && sizeof(NumaLineThread) == 136);
 static_assert(sizeof(NumaPlace) == 32 && sizeof(NumaPageThread) == 24);
 static_assert(sizeof(CallPathNode) == 24 && sizeof(ApiCall) == 24 && sizeof(PcSample) == 40);
+static_assert(sizeof(KernelArgument) == 24 && sizeof(LaunchArguments) == 8);
 static_assert(std::is_trivially_copyable_v<Kernel> && sizeof(Kernel) == 104);
 
 }  // namespace fathom::record

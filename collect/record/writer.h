@@ -54,7 +54,7 @@ class ChunkWriter {
   int error() const { return error_; }
 
  private:
-  static constexpr size_t kTypes = static_cast<size_t>(ChunkType::pointer_function) + 1;
+  static constexpr size_t kTypes = static_cast<size_t>(ChunkType::launch_arguments) + 1;
   static constexpr size_t kFlushBytes = 64u << 10;
   static constexpr size_t kMaxString = 1u << 20;
 

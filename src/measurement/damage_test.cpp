@@ -69,6 +69,14 @@ void describe_calls(const Process& process, const std::string& who, Lines& lines
     if (site.call_path != kNoId)
       lines.insert(who + "call " + number(correlation) + " at" + path_of(process, site.call_path));
   }
+  for (const auto& [correlation, set] : process.launch_arguments)
+    lines.insert(who + "launch " + number(correlation) + " with " + number(set));
+  for (const auto& [set, arguments] : process.argument_sets)
+    for (const ArgumentWord& word : arguments.words) {
+      const std::string line = who + "argument " + number(set) + " " + number(word.value);
+      lines.insert(line);
+      if (arguments.kernel != "<unknown>") lines.insert(line + " of " + arguments.kernel);
+    }
 }
 
 void describe_gpu(const Process& process, const std::string& who, Lines& lines) {
@@ -193,6 +201,8 @@ Files small_measurement() {
   process.pc_sample(9, "first", 0x10, "stalled_wait", 4);
   process.pc_sample(9, "second", 0x20, "stalled_barrier", 5);
   process.sampling(9);
+  process.argument("first", {0xbeef, 0, 0, 0, 0, 8, 0});
+  process.launch_arguments(1, 1, 0);
   add_numa(process, app);
   builder.add_process("/bin/other").killed();
   return builder.files();

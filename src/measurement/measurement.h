@@ -44,6 +44,18 @@ struct PcSampleRecord {
   uint32_t samples = 0;
   uint32_t correlation = 0;  ///< 0: unknown (continuous mode)
 };
+/// A piece of an argument, of at most 8 bytes.
+struct ArgumentWord {
+  uint32_t position = 0;  ///< of the argument
+  uint32_t offset = 0;    ///< of the piece, in bytes from the first argument
+  uint32_t bytes = 0;
+  uint64_t value = 0;
+};
+/// What a kernel was launched with.
+struct ArgumentSet {
+  std::string kernel;  ///< mangled
+  std::vector<ArgumentWord> words;
+};
 /// A period in which samples were collected; see record::SamplingSummary.
 struct SamplingTotals {
   uint64_t total = 0, dropped = 0, non_user = 0;
@@ -66,6 +78,9 @@ struct Process {
   std::vector<std::string> names;                 ///< GPU function names (mangled)
   std::map<uint32_t, std::string> stall_reasons;  ///< the vendor's names
   std::vector<GpuOperation> operations;           ///< by start time
+  std::map<uint32_t, ArgumentSet> argument_sets;
+  /// Correlation ids of launches and the numbers of their sets; sorted.
+  std::vector<std::pair<uint32_t, uint32_t>> launch_arguments;
   std::vector<PcSampleRecord> samples;
   SamplingTotals sampling;
   NumaMeasurement numa;

@@ -218,6 +218,29 @@ TEST(Measurement, HoldsTheOtherOperations) {
   }
 }
 
+TEST(Measurement, HoldsWhatKernelsWereLaunchedWith) {
+  MeasurementBuilder builder;
+  ProcessBuilder& process = builder.add_process();
+  process.argument("k", {0xabc, 4, 0, 2, 16, 8, 0});
+  process.argument("k", {5, 4, 0, 3, 24, 4, 0});
+  process.argument("other", {6, 7, 0, 0, 0, 1, 0});
+  process.launch_arguments(1, 12, 7);
+  process.launch_arguments(2, 11, 4);
+  process.memory_operation({50, 128, 0xdead, 3, 1, 1, 7, uint32_t(MemoryKind::device), 0});
+  const Process read = only_process(builder);
+  ASSERT_EQ(read.argument_sets.size(), 2u);
+  const ArgumentSet& set = read.argument_sets.at(4);
+  EXPECT_EQ(set.kernel, "k");
+  ASSERT_EQ(set.words.size(), 2u);
+  EXPECT_EQ(set.words[0].value, 0xabcu);
+  EXPECT_EQ(set.words[0].position, 2u);
+  EXPECT_EQ(set.words[0].offset, 16u);
+  EXPECT_EQ(set.words[0].bytes, 8u);
+  EXPECT_EQ(read.argument_sets.at(7).kernel, "other");
+  EXPECT_EQ(read.launch_arguments, (std::vector<std::pair<uint32_t, uint32_t>>{{11, 4}, {12, 7}}));
+  EXPECT_EQ(read.operations.at(0).address, 0xdeadu) << "which tells how large buffers are";
+}
+
 TEST(Measurement, HoldsSamplesAndTheirTotals) {
   MeasurementBuilder builder;
   for (int i = 0; i < 2; ++i) {
@@ -433,6 +456,10 @@ constexpr BadRecord kBadRecords[] = {
     {"call of an unknown kind",
      [](ProcessBuilder& p) { p.thread(1).call(2, 0, record::ApiKind(0)); }},
     {"ends before it starts", [](ProcessBuilder& p) { p.kernel("bad", 9, 8); }},
+    {"argument of an impossible size",
+     [](ProcessBuilder& p) {
+       p.argument("k", {1, 0, 0, 0, 0, 9, 0});
+     }},
     {"unknown kind",
      [](ProcessBuilder& p) {
        p.copy({1, 2, 0, 0, 0, 1, 0, uint32_t(kCopyKindCount), kNone});

@@ -150,6 +150,10 @@ void ProcessReader::add_chunk(const Chunk& chunk, NumaReader& numa, Complaints& 
       return add_records<record::PcSample>(chunk, complaints);
     case ChunkType::sampling_summary:
       return add_records<record::SamplingSummary>(chunk, complaints);
+    case ChunkType::kernel_argument:
+      return add_records<record::KernelArgument>(chunk, complaints);
+    case ChunkType::launch_arguments:
+      return add_records<record::LaunchArguments>(chunk, complaints);
     default:
       if (!numa.add_chunk(chunk, complaints)) note_unknown_type(chunk, complaints);
   }
@@ -232,6 +236,9 @@ void ProcessReader::report_messages() {
 Process ProcessReader::finish(std::vector<Warning>& warnings) {
   sort_operations();
   index_calls();
+  auto& launches = process_.launch_arguments;
+  if (!std::is_sorted(launches.begin(), launches.end()))
+    std::sort(launches.begin(), launches.end());
   settle_devices();
   settle_stall_reasons();
   if (!started_)

@@ -67,6 +67,8 @@ class ProcessReader {
                   const Strings<record::StallReasonName>& strings);
   const char* add(const record::PcSample& sample);
   const char* add(const record::SamplingSummary& summary);
+  const char* add(const record::KernelArgument& argument);
+  const char* add(const record::LaunchArguments& arguments);
 
   using Ids = std::unordered_map<uint32_t, uint32_t>;  ///< an id in the records -> an index
 

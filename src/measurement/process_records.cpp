@@ -219,6 +219,7 @@ const char* ProcessReader::add(const record::MemoryOperation& memory) {
   operation.correlation = memory.correlation;
   operation.bytes = memory.bytes;
   operation.memory_kind = MemoryKind(memory.memory_kind);
+  operation.address = memory.address;
   process_.operations.push_back(std::move(operation));
   return nullptr;
 }
@@ -246,6 +247,22 @@ const char* ProcessReader::add(const record::PcSample& sample) {
   process_.samples.push_back({sample.crc, sample.pc_offset, name, sample.function_index,
                               sample.stall_reason, sample.samples, sample.correlation});
   return wrong;
+}
+
+const char* ProcessReader::add(const record::KernelArgument& argument) {
+  if (argument.bytes == 0 || argument.bytes > 8)
+    return "an argument of an impossible size: left out";
+  uint32_t name = 0;
+  const char* wrong = find_name(argument.name, name);
+  ArgumentSet& set = process_.argument_sets[argument.set];
+  set.kernel = process_.names[name];
+  set.words.push_back({argument.position, argument.offset, argument.bytes, argument.value});
+  return wrong;
+}
+
+const char* ProcessReader::add(const record::LaunchArguments& arguments) {
+  process_.launch_arguments.emplace_back(arguments.correlation, arguments.set);
+  return nullptr;
 }
 
 const char* ProcessReader::add(const record::SamplingSummary& summary) {

@@ -169,6 +169,15 @@ void ProcessBuilder::synchronization(const record::Synchronization& synchronizat
   file(kGpuFile).add(ChunkType::synchronization, synchronization);
 }
 
+void ProcessBuilder::argument(const std::string& kernel, record::KernelArgument argument) {
+  argument.name = string(kernel);
+  file(kGpuFile).add(ChunkType::kernel_argument, argument);
+}
+void ProcessBuilder::launch_arguments(uint32_t tid, uint32_t correlation, uint32_t set) {
+  file("thread-" + std::to_string(tid) + ".fathom")
+      .add(ChunkType::launch_arguments, record::LaunchArguments{correlation, set});
+}
+
 uint32_t ProcessBuilder::stall_reason(const std::string& vendor_name) {
   auto [at, is_new] = stall_reasons_.try_emplace(vendor_name, uint32_t(stall_reasons_.size()));
   if (is_new)

@@ -94,6 +94,10 @@ class ProcessBuilder {
   void memory_operation(const record::MemoryOperation& operation);
   void synchronization(const record::Synchronization& synchronization);
 
+  /// A piece of set `set` of a kernel's arguments; set, value, place as in the record.
+  void argument(const std::string& kernel, record::KernelArgument argument);
+  void launch_arguments(uint32_t tid, uint32_t correlation, uint32_t set);
+
   /// The index for a vendor's stall reason name; the same name gets the same index.
   uint32_t stall_reason(const std::string& vendor_name);
   void pc_sample(uint64_t crc, const std::string& function, uint64_t pc_offset,

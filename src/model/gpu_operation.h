@@ -55,6 +55,7 @@ struct GpuOperation {
   CopyKind copy_kind = CopyKind::unknown;
   MemoryKind memory_kind = MemoryKind::unknown;
   SyncKind sync_kind = SyncKind::unknown;
+  uint64_t address = 0;  ///< allocations and releases
 };
 
 }  // namespace fathom

@@ -96,7 +96,8 @@ Result<KernelPrediction> predict(const Program& program, const Launch& launch,
     seconds = simulation.cycles / (machine.prediction->clock_mhz * 1e6);
     out.resources = resource_use(simulation, machine.schedulers);
     out.lines = time.lines();
-    out.bound_by = bound_by(out.resources, time.waits());
+    out.waits = time.waits();
+    out.bound_by = bound_by(out.resources, out.waits);
     if (seconds * 1e6 + out.launch_us < launches.empty_kernel_us) out.bound_by = "launch overhead";
   } else if (model == PredictionModel::roofline) {
     const Roofline roof = roofline(facts);

@@ -38,6 +38,7 @@ struct KernelPrediction {
   bool from_sass = true;
   std::vector<ResourceUse> resources;  ///< busiest first
   std::vector<LineShare> lines;        ///< longest first
+  std::array<double, kWaits> waits{};  ///< shares of the warps' time, by Wait; zeros: no simulation
   double dram_bytes = 0, l2_bytes = 0, footprint_bytes = 0, l1_hit_share = 0;
   double instructions = 0;  ///< warp instructions of the whole launch
   Activity activity;

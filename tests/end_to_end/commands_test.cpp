@@ -47,5 +47,19 @@ TEST(Commands, AdviceOnTheRecordingIsTheReviewedOne) {
   EXPECT_EQ(advice, read_text_file(golden).value());
 }
 
+/// The argument is that of the sample's source: the recording is from before arguments were kept.
+TEST(Commands, PredictionBesideTheRecordingIsTheReviewedOne) {
+  ::setenv("COLUMNS", "100", 1);
+  const std::string text = run({"predict", fixture_path(), "--kernel", "cheapest_candidate",
+                                "--arg", "0=4096", "--color", "never"});
+  const std::string golden = source_path("tests/golden/h200_samples_predict.txt");
+  if (std::getenv("FATHOM_REGENERATE_GOLDEN")) {
+    ASSERT_TRUE(write_file(golden, text).ok());
+  }
+  EXPECT_EQ(text, read_text_file(golden).value())
+      << "if the model of time changed, review and FATHOM_REGENERATE_GOLDEN=1 " << FATHOM_PROGRAM
+      << "'s commands_test";
+}
+
 }  // namespace
 }  // namespace fathom

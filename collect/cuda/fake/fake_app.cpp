@@ -10,6 +10,9 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -23,6 +26,7 @@ struct Gpu {
   decltype(&fake_load_module) load_module;
   decltype(&fake_unload_module) unload_module;
   decltype(&fake_launch) launch;
+  decltype(&fake_launch_with) launch_with;
   decltype(&fake_graph_launch) graph_launch;
   decltype(&fake_copy) copy;
   decltype(&fake_memory_set) memory_set;
@@ -36,7 +40,8 @@ bool open_driver() {
   if (library == nullptr) return std::fprintf(stderr, "%s\n", dlerror()), false;
 #define FIND(name) gpu.name = reinterpret_cast<decltype(gpu.name)>(dlsym(library, "fake_" #name))
   FIND(create_context), FIND(destroy_context), FIND(load_module), FIND(unload_module);
-  FIND(launch), FIND(graph_launch), FIND(copy), FIND(memory_set), FIND(allocate), FIND(synchronize);
+  FIND(launch), FIND(launch_with), FIND(graph_launch), FIND(copy), FIND(memory_set), FIND(allocate),
+      FIND(synchronize);
 #undef FIND
   const char* injected = getenv("CUDA_INJECTION64_PATH");
   if (injected == nullptr) return true;
@@ -81,12 +86,58 @@ void use_threads(void* context, int threads, int launches) {
   for (auto& thread : all) thread.join();
 }
 
+/// The arguments of saxpy in tests/fixtures/ptx/kernels.cu.
+struct Saxpy {
+  uint64_t y, x;
+  float a;
+  int n;
+};
+
+void launch_saxpy(void* context, const char* function, Saxpy arguments, bool packed = false) {
+  void* values[] = {&arguments.y, &arguments.x, &arguments.a, &arguments.n};
+  size_t size = sizeof arguments;
+  void* const pointer_key = reinterpret_cast<void*>(1);  // CU_LAUNCH_PARAM_BUFFER_POINTER
+  void* const size_key = reinterpret_cast<void*>(2);     // CU_LAUNCH_PARAM_BUFFER_SIZE
+  void* extra[] = {pointer_key, &arguments, size_key, &size, nullptr};
+  const FakeLaunch launch{function, context, packed ? nullptr : values, packed ? extra : nullptr};
+  gpu.launch_with(context, "saxpy", &launch);
+}
+
+/// Launches 1 to 6 have two different sets of arguments; 7 and 8 are of kernels that nobody
+/// describes or that are given nothing; then come 200 sets.
+void use_arguments(void* context) {
+  std::ifstream file(getenv("FAKE_CUBIN"), std::ios::binary);
+  const std::string cubin{std::istreambuf_iterator<char>(file), {}};
+  gpu.load_module(context, 2, cubin.data(), cubin.size());
+  const Saxpy one{0x7f0000001000, 0x7f0000002000, 2.5f, 4096};
+  Saxpy other = one;
+  other.n = 8192;
+  launch_saxpy(context, "cuLaunchKernel_ptsz", one);
+  launch_saxpy(context, "cuLaunchKernel_ptsz", other);
+  launch_saxpy(context, "cuLaunchKernel_ptsz", one, true);
+  launch_saxpy(context, "cuLaunchKernelEx", other);
+  launch_saxpy(context, "cuLaunchKernelEx", one, true);
+  launch_saxpy(context, "cuLaunchCooperativeKernel", one);
+  int value = 5;
+  void* values[] = {&value};
+  FakeLaunch launch{"cuLaunchKernel_ptsz", &value, values, nullptr};
+  gpu.launch_with(context, "described_by_nobody", &launch);
+  launch = {"cuLaunchKernel_ptsz", context, nullptr, nullptr};
+  gpu.launch_with(context, "saxpy", &launch);
+  for (int i = 0; i < 200; ++i) {
+    other.n = 10000 + i;
+    launch_saxpy(context, "cuLaunchKernel_ptsz", other);
+  }
+}
+
 /// Returns the exit code, or does not return.
 int play(const char* scenario, char** arguments) {
   void* context = start_context();
   const auto is = [scenario](const char* name) { return std::strcmp(scenario, name) == 0; };
   if (is("all")) {
     use_all(context);
+  } else if (is("arguments")) {
+    use_arguments(context);
   } else if (is("threads")) {
     use_threads(context, 8, 500);
   } else if (is("many")) {

@@ -23,10 +23,20 @@
 namespace {
 
 // The driver functions that the double knows; a callback id is an index. A gap as in the real list.
-const char* const kFunctions[] = {nullptr,           "cuInit",         "cuLaunchKernel_ptsz",
-                                  nullptr,           "cuGraphLaunch",  "cuMemcpyHtoDAsync_v2",
-                                  "cuMemsetD8Async", "cuMemAlloc_v2",  "cuCtxSynchronize",
-                                  "cuModuleLoad",    "cuModuleUnload", "cuLaunchHostFunc"};
+const char* const kFunctions[] = {nullptr,
+                                  "cuInit",
+                                  "cuLaunchKernel_ptsz",
+                                  nullptr,
+                                  "cuGraphLaunch",
+                                  "cuMemcpyHtoDAsync_v2",
+                                  "cuMemsetD8Async",
+                                  "cuMemAlloc_v2",
+                                  "cuCtxSynchronize",
+                                  "cuModuleLoad",
+                                  "cuModuleUnload",
+                                  "cuLaunchHostFunc",
+                                  "cuLaunchKernelEx",
+                                  "cuLaunchCooperativeKernel"};
 enum Function : uint32_t {
   kLaunch = 2,
   kGraph = 4,
@@ -35,7 +45,9 @@ enum Function : uint32_t {
   kAllocate = 7,
   kSynchronize = 8,
   kLoad = 9,
-  kUnload = 10
+  kUnload = 10,
+  kLaunchExtensible = 12,
+  kLaunchCooperative = 13
 };
 
 struct PendingPc {
@@ -133,7 +145,14 @@ Context& context_of(void* handle) {
   return *s.contexts.at(handle);
 }
 
-void call_back(void* context, uint32_t function, CUpti_ApiCallbackSite site, uint32_t correlation) {
+/// What a launch is given, as the driver's callbacks show it.
+struct Given {
+  const void* parameters = nullptr;
+  const char* kernel = nullptr;
+};
+
+void call_back(void* context, uint32_t function, CUpti_ApiCallbackSite site, uint32_t correlation,
+               Given given = {}) {
   auto& s = state();
   CUpti_CallbackData data{};
   data.callbackSite = site;
@@ -141,6 +160,8 @@ void call_back(void* context, uint32_t function, CUpti_ApiCallbackSite site, uin
   data.context = static_cast<CUcontext>(context);
   data.contextUid = context_of(context).id;
   data.correlationId = correlation;
+  data.functionParams = given.parameters;
+  data.symbolName = given.kernel;
   static thread_local uint64_t kept = 0;  // between the two sites of a call
   if (site == CUPTI_API_ENTER) kept = 0;
   data.correlationData = &kept;
@@ -252,6 +273,31 @@ FAKE uint32_t fake_launch(void* context, uint32_t stream, const char* kernel) {
   call_back(context, kLaunch, CUPTI_API_ENTER, id);
   run_kernel(context, stream, kernel, id, 0);
   call_back(context, kLaunch, CUPTI_API_EXIT, id);
+  return id;
+}
+
+FAKE uint32_t fake_launch_with(void* context, const char* kernel, const FakeLaunch* launch) {
+  struct {
+    void* function;
+    unsigned grid[3], block[3], shared;
+    void* stream;
+    void **values, **extra;
+  } plain{launch->handle, {4, 3, 2}, {128, 2, 1}, 0, nullptr, launch->values, launch->extra};
+  struct {
+    const void* config;
+    void* function;
+    void **values, **extra;
+  } extensible{nullptr, launch->handle, launch->values, launch->extra};
+  const std::string function = launch->function;
+  const bool is_extensible = function == kFunctions[kLaunchExtensible];
+  const uint32_t number = is_extensible                                ? kLaunchExtensible
+                          : function == kFunctions[kLaunchCooperative] ? kLaunchCooperative
+                                                                       : kLaunch;
+  const Given given{is_extensible ? static_cast<void*>(&extensible) : &plain, kernel};
+  const uint32_t id = ++state().correlation;
+  call_back(context, number, CUPTI_API_ENTER, id, given);
+  run_kernel(context, 7, kernel, id, 0);
+  call_back(context, number, CUPTI_API_EXIT, id, given);
   return id;
 }
 

@@ -15,6 +15,14 @@ void fake_unload_module(void* context, uint32_t module);
 /// Calls a driver function by its name, with callbacks on entry and exit, and makes the activity
 /// records and samples that it would cause. Returns the correlation id.
 uint32_t fake_launch(void* context, uint32_t stream, const char* kernel);
+/// The same with arguments, by one of the functions that launch.
+struct FakeLaunch {
+  const char* function;  ///< "cuLaunchKernel_ptsz", "cuLaunchKernelEx", "cuLaunchCooperativeKernel"
+  void* handle;          ///< of the kernel
+  void** values;         ///< a pointer to each argument, or null
+  void** extra;          ///< or where all of them are packed
+};
+uint32_t fake_launch_with(void* context, const char* kernel, const FakeLaunch* launch);
 uint32_t fake_graph_launch(void* context, uint32_t stream, int kernels);
 uint32_t fake_copy(void* context, uint32_t stream, uint64_t bytes);
 uint32_t fake_memory_set(void* context, uint32_t stream, uint64_t bytes);
