@@ -49,6 +49,18 @@ TEST(Access, WordsOfOneBankTakeTurns) {
   EXPECT_EQ(shared(16, 16).ideal, 4u);
 }
 
+// As counted on an H200: LDS.128 of one address for all takes two passes, LDS.64 one.
+TEST(Access, PartsThatWantTheSameGoTogether) {
+  EXPECT_EQ(shared(0, 8).wavefronts, 1u);
+  EXPECT_EQ(shared(0, 16).wavefronts, 2u);
+}
+
+TEST(Access, LinesAreLookedUpFourAtATime) {
+  EXPECT_EQ(global(64, 4, 4).wavefronts, 1u) << "two lines with one word of each bank";
+  EXPECT_EQ(global(0, 4096 + 4, 4).wavefronts, 32u) << "all in one part of the tags";
+  EXPECT_EQ(global(0, 128 + 4, 4).wavefronts, 8u);
+}
+
 TEST(Access, AtomicsOnOneAddressTakeTurns) {
   Step atomic = load_of(4);
   atomic.op = Op::atomic;
