@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <optional>
 
 #include "prediction/testing.h"
 
@@ -59,10 +59,10 @@ Comparison compared(const KernelPrediction& predicted, const MeasuredLaunches& m
   return compare(predicted, measured, device(), test::h200(), arguments_decide);
 }
 
-const Finding* find(const Comparison& comparison, const std::string& kind) {
+std::optional<Finding> find(const Comparison& comparison, const std::string& kind) {
   for (const Finding& each : comparison.differs)
-    if (each.kind == kind) return &each;
-  return nullptr;
+    if (each.kind == kind) return each;
+  return std::nullopt;
 }
 
 TEST(Compare, TheLinesPartsAddUpToTheWholeDifference) {
@@ -87,7 +87,7 @@ TEST(Compare, AGapNamesTheLineThatHasMostOfIt) {
   ASSERT_FALSE(comparison.differs.empty());
   EXPECT_EQ(comparison.differs.front().kind, "slower-than-predicted");
   EXPECT_EQ(comparison.differs.front().location, kLoad);
-  const Finding* line = find(comparison, "line");
+  const std::optional<Finding> line = find(comparison, "line");
   ASSERT_TRUE(line);
   EXPECT_EQ(line->title, "k.cu:23: more time than predicted");
   EXPECT_EQ(line->text,
@@ -124,7 +124,7 @@ TEST(Compare, AssumptionsAreToldWhereTheyCount) {
   KernelPrediction predicted = prediction();
   predicted.assumed = {"the loop at k.cu:23 depends on data: 8 rounds",
                        "the loop at k.cu:231 depends on data: 8 rounds"};
-  const Finding* line = find(compared(predicted, measurement()), "line");
+  const std::optional<Finding> line = find(compared(predicted, measurement()), "line");
   ASSERT_TRUE(line);
   EXPECT_NE(line->text.find("Assumed there: the loop at k.cu:23 depends"), std::string::npos);
   EXPECT_EQ(line->text.find("k.cu:231"), std::string::npos) << "another line";
@@ -189,7 +189,7 @@ TEST(Compare, AnotherDeviceAndAnotherClockAreTold) {
   DeviceFacts facts = device();
   const auto told = [&](const char* kind) {
     const Comparison made = compare(prediction(), measurement(), facts, test::h200(), false);
-    return find(made, kind) != nullptr;
+    return find(made, kind).has_value();
   };
   EXPECT_FALSE(told("device"));
   EXPECT_FALSE(told("clock"));
