@@ -153,6 +153,8 @@ class Multiprocessor {
     if (found != in_.memory.uses.end()) {
       const double share = found->second.dram_share;
       out.dram_bytes = static_cast<float>(out.l2_bytes * share * found->second.granule_cost);
+      // What an atomic operation changes is read first and written in the end.
+      if (out.kind == Kind::atomic) out.dram_bytes *= 2;
       if (access.unknown) out.dram_scattered = static_cast<float>(out.scattered * share);
       // L2 keeps checksums of whole sectors: a part of one is read, changed and written.
       const bool partial = out.kind == Kind::global_store &&
