@@ -38,7 +38,8 @@ class Emitter {
   void call_members(Builder& builder, const Group& group, llvm::Value* low);
   struct Slot {
     llvm::Value *at, *line, *ready, *mask;
-    llvm::Value* hit;  ///< it has the page
+    llvm::Value* within;  ///< the line's number in the slot's page
+    llvm::Value* hit;     ///< it has the page
   };
   /// Positions `step` bytes apart, each read and written so many times.
   struct Series {
@@ -56,7 +57,11 @@ class Emitter {
   llvm::Value* counter_of(Builder& builder, const Slot& slot, llvm::Value* line);
   void add_to_counter(Builder& builder, llvm::Value* at, llvm::Value* positions, uint64_t reads,
                       uint64_t writes);
-  std::pair<llvm::Instruction*, llvm::Instruction*> branch(llvm::Value* hit, llvm::Instruction* at);
+  /// `check` is the branch that comes where the slot has the page; its condition is to be set.
+  struct Ways {
+    llvm::BranchInst *check, *fast, *slow;
+  };
+  Ways branch(llvm::Value* hit, llvm::Instruction* at);
   Series series_of(Builder& builder, const Group& group, llvm::Value* low);
   void call_series(Builder& builder, const Series& series);
   void count(const Series& series, llvm::Instruction* before);

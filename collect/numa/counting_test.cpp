@@ -198,7 +198,7 @@ TEST_F(CountingTest, ThreadsAreDisturbedInTheirCountingAndLoseNothing) {
   std::thread disturber([&] {
     while (!done) {
       next_epoch();
-      clear_tags();
+      clear_slots();
       std::this_thread::yield();
     }
   });

@@ -165,9 +165,10 @@ void count_running(int change);
 
 /// All threads look up anew what the pages in [low, high) belong to.
 void forget_shares(uintptr_t low, uintptr_t high);
-/// Sets the tags of all threads to 0, so that each comes to the runtime at its next access.
-void clear_tags();
+/// Has the slots of all threads be of no page, so that each comes to the runtime at its next
+/// access.
+void clear_slots();
 /// The same for the pages that overlap [low, high).
-void clear_tags(uintptr_t low, uintptr_t high);
+void clear_slots(uintptr_t low, uintptr_t high);
 
 }  // namespace fathom::numa
