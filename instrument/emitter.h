@@ -37,9 +37,10 @@ class Emitter {
                     llvm::Value* count, llvm::Value* stride);
   void call_members(Builder& builder, const Group& group, llvm::Value* low);
   struct Slot {
-    llvm::Value *at, *line, *ready, *mask;
+    llvm::Value *at, *line;
     llvm::Value* within;  ///< the line's number in the slot's page
     llvm::Value* hit;     ///< it has the page
+    unsigned ready;       ///< offset of the bits that tell which lines may be counted there
   };
   /// Positions `step` bytes apart, each read and written so many times.
   struct Series {

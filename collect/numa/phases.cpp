@@ -44,7 +44,7 @@ uint32_t before_create(Thread& thread) {
   // What it does before it creates the next one is nobody else's time.
   thread.bound.store(phase + kPhaseStep - 1, std::memory_order_release);
   thread.creating = true;
-  thread.in_parallel = true;
+  set_parallel(thread, true);
   return phase + kPhaseStep;
 }
 
@@ -62,6 +62,16 @@ void unpark(Thread& thread) {
   count_running(1);
 }
 
+void start_on_path(const Thread& creator, Thread& created) {
+  created.path_offset = static_cast<int64_t>(path_ns(creator) - busy_ns(created));
+}
+
+void wait_on_path(Thread& thread, const Thread& awaited) {
+  const auto own = static_cast<int64_t>(path_ns(thread));
+  const auto other = static_cast<int64_t>(path_ns(awaited));
+  if (other > own) thread.path_offset += other - own;
+}
+
 void before_join(Thread& thread) {
   hand_in_phase(thread, thread.phase.load(std::memory_order_relaxed));
   park(thread);
@@ -69,9 +79,12 @@ void before_join(Thread& thread) {
 
 void after_join(Thread& thread, const Thread* joined) {
   unpark(thread);
-  thread.in_parallel = thread.index > 0;
+  set_parallel(thread, thread.index > 0);
   uint32_t phase = thread.phase.load(std::memory_order_relaxed);
-  if (joined != nullptr) phase = std::max(phase, joined->phase.load(std::memory_order_acquire));
+  if (joined != nullptr) {
+    phase = std::max(phase, joined->phase.load(std::memory_order_acquire));
+    wait_on_path(thread, *joined);
+  }
   enter_phase(thread, phase + kPhaseStep);
 }
 

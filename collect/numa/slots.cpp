@@ -161,7 +161,7 @@ uint64_t empty_slot(Thread& thread, PageSlot* slots, unsigned index) {
 }
 
 bool is_taken(Thread& thread, uintptr_t address, const Share& share) {
-  constexpr uint8_t kMostChallenges = 50;
+  constexpr uint8_t kMostChallenges = 6;
   SlotUse& use = thread.work->slots->uses[address >> kPageBits & (kCachedPages - 1)];
   return use.share != nullptr && use.page != address >> kPageBits &&
          (share.granules != nullptr || counts_by_lines(thread, share)) &&

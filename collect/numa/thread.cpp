@@ -269,6 +269,35 @@ Hook::~Hook() {
   errno = errno_;
 }
 
+uint64_t busy_ns(const Thread& thread) {
+  const bool runs = thread.slots.load(std::memory_order_acquire) != nullptr;
+  const uint64_t now = runs ? cpu_time_ns(thread.cpu_clock) : 0;
+  uint64_t idle = thread.idle_cpu_ns.get();
+  if (const uint64_t since = thread.idle_since.get(); since != 0 && now > since)
+    idle += now - since;
+  const uint64_t cpu = thread.final_cpu_ns.get() + now;
+  return cpu > idle ? cpu - idle : 0;
+}
+
+uint64_t path_ns(const Thread& thread) {
+  const int64_t path =
+      thread.path_offset.load(std::memory_order_relaxed) + static_cast<int64_t>(busy_ns(thread));
+  return path > 0 ? static_cast<uint64_t>(path) : 0;
+}
+
+uint64_t parallel_accesses(const Thread& thread) {
+  const uint64_t now = thread.in_parallel ? thread.reads.get() + thread.writes.get() : 0;
+  const uint64_t before = thread.serial_accesses.get();
+  return thread.parallel_accesses.get() + (now > before ? now - before : 0);
+}
+
+void set_parallel(Thread& thread, bool parallel) {
+  if (parallel == thread.in_parallel) return;
+  thread.parallel_accesses.set(parallel_accesses(thread));
+  thread.serial_accesses.set(thread.reads.get() + thread.writes.get());
+  thread.in_parallel = parallel;
+}
+
 uint32_t thread_count() {
   return count.load(std::memory_order_acquire);
 }

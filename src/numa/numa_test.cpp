@@ -179,25 +179,46 @@ TEST_P(WithWorkers, ACleanProgramHasNoFinding) {
   EXPECT_TRUE(analyzed(program_).findings.empty());
 }
 
-/// The same work by more threads: of T of them, T - 1 are others than a page's or a line's last
-/// one.
+/// The same work by more threads. Of T of them, T - 1 are others than a line's last one, and than a
+/// page's first one, unless that is a main thread that only waits for them.
 TEST(Numa, ScoresDoNotDependOnTheNumberOfThreads) {
-  auto scores = [](uint64_t threads) {
-    NumaFacts program;
-    program.threads = threads;
-    program.mean_cpu_ms = 1600.0 / double(threads);
-    NumaObjectFacts object;
-    object.remote = 16'000'000 * (threads - 1) / threads;
-    set_scores(program, object);
-    double remote = object.remote_score;
-    object.false_invalidations = object.true_invalidations = double(object.remote);
-    set_scores(program, object);
-    EXPECT_DOUBLE_EQ(object.false_score, remote);
-    EXPECT_DOUBLE_EQ(object.true_score, remote);
-    return remote;
-  };
-  for (uint64_t threads : {2, 4, 8, 16}) EXPECT_DOUBLE_EQ(scores(threads), 10'000) << threads;
-  EXPECT_EQ(scores(1), 0);
+  constexpr double kAccesses = 16'000'000;
+  for (bool main_waits : {false, true})
+    for (uint64_t workers : {2, 4, 8, 16}) {
+      double by_others = kAccesses * double(workers - 1) / double(workers);
+      NumaFacts program;
+      program.threads = workers + main_waits;
+      program.time_ms = 1600.0 / double(workers);
+      NumaObjectFacts object;
+      object.remote = uint64_t(main_waits ? kAccesses : by_others);
+      set_scores(program, workers, object);
+      EXPECT_DOUBLE_EQ(object.remote_score, 10'000) << workers << main_waits;
+      object.false_invalidations = object.true_invalidations = by_others;
+      set_scores(program, workers, object);
+      EXPECT_DOUBLE_EQ(object.false_score, 10'000) << workers << main_waits;
+      EXPECT_DOUBLE_EQ(object.true_score, 10'000) << workers << main_waits;
+    }
+}
+
+TEST(Numa, AThreadThatOnlyWaitsIsNotOneOfThoseThatShare) {
+  Measurement measurement = NumaProgram(4).read();
+  NumaMeasurement& numa = measurement.processes[0].numa;
+  EXPECT_EQ(parallel_threads(numa), 4u);
+  numa.threads[0].parallel_accesses = numa.threads[1].parallel_accesses / 200;
+  EXPECT_EQ(parallel_threads(numa), 4u);
+  numa.threads[0].parallel_accesses = numa.threads[1].parallel_accesses / 20;
+  EXPECT_EQ(parallel_threads(numa), 5u);
+}
+
+/// The time of the scores is that of the longest way through the threads, however many wait.
+TEST(Numa, TheTimeIsThatOfTheLongestWay) {
+  NumaProgram program(4);
+  program.blocks();
+  Measurement measurement = program.read();
+  measurement.processes[0].numa.threads[2].path_ns = 250'000'000;
+  Profile profile;
+  find_numa_issues(measurement, NumaOptions{}, profile);
+  EXPECT_DOUBLE_EQ(profile.numa.at(0).time_ms, 250);
 }
 
 TEST(Numa, LocalAndRemoteAccessesAddUp) {

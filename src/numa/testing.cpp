@@ -91,7 +91,7 @@ NumaProgram::NumaProgram(uint32_t workers) : workers_(workers) {
   builder_.symbol(kApp, 0x21, "_Z5drainPv", kSource, 60);
   builder_.symbol(kApp, 0x30, "_Z4workPv", kSource, 34);
   record::NumaThread thread{};
-  thread.end_ns = thread.cpu_ns = 100'000'000;
+  thread.end_ns = thread.cpu_ns = thread.path_ns = 100'000'000;
   thread.parallel_ns = 90'000'000;
   thread.start_module = thread.created_at = record::kNone;
   threads_.push_back(thread);
@@ -99,6 +99,7 @@ NumaProgram::NumaProgram(uint32_t workers) : workers_(workers) {
   thread.start_module = app_;
   thread.start_address = 0x20;
   thread.reads = thread.writes = kAccessesEach;
+  thread.parallel_accesses = 2 * kAccessesEach;
   for (uint32_t i = 1; i <= workers; ++i) threads_.push_back(thread);
 }
 
