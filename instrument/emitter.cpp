@@ -59,7 +59,7 @@ bool has_fast_path(const Group& group) {
 
 }  // namespace
 
-Emitter::Emitter(Module& module) : module_(module) {
+Emitter::Emitter(Module& module) : module_(module), types_(module) {
   LLVMContext& context = module.getContext();
   byte_ = Type::getInt8Ty(context);
   half_ = Type::getInt32Ty(context);
@@ -101,6 +101,10 @@ void Emitter::set_place(Builder& builder, const Instruction* at) {
   builder.SetCurrentDebugLocation(at->getDebugLoc());
 }
 
+void Emitter::set_call_place(Builder& builder, const Instruction* at) {
+  builder.SetCurrentDebugLocation(types_.location(*at));
+}
+
 Value* Emitter::address_of(Builder& builder, Value* pointer) {
   return builder.CreatePtrToInt(pointer, word_);
 }
@@ -130,7 +134,7 @@ void Emitter::call_access(Builder& builder, Value* address, uint64_t size, uint3
 
 void Emitter::call_members(Builder& builder, const Group& group, Value* low) {
   for (const Member& member : group.members) {
-    set_place(builder, member.at);
+    set_call_place(builder, member.at);
     call_access(builder, builder.CreateAdd(low, builder.getInt64(member.offset - group.low)),
                 member.size, group.flags | flags_of(member.is_write), member.count);
   }
@@ -213,7 +217,7 @@ Emitter::Ways Emitter::branch(Value* hit, Instruction* at) {
 void Emitter::call_series(Builder& builder, const Series& series) {
   const auto call = [&](const Instruction* at, bool is_write, uint64_t times) {
     for (uint64_t i = 0; i < times; ++i) {
-      set_place(builder, at);
+      set_call_place(builder, at);
       call_strided(builder, series.first, series.size, is_write, series.count,
                    builder.getInt64(series.step));
     }

@@ -7,6 +7,7 @@
 #include "instrument/accesses.h"
 #include "instrument/groups.h"
 #include "instrument/loops.h"
+#include "instrument/types.h"
 
 namespace fathom::instrument {
 
@@ -70,8 +71,11 @@ class Emitter {
   llvm::Value* address_of(Builder& builder, llvm::Value* pointer);
   llvm::Value* lines();
   void set_place(Builder& builder, const llvm::Instruction* at);
+  /// For calls into the runtime: tells the struct that they access as well.
+  void set_call_place(Builder& builder, const llvm::Instruction* at);
 
   llvm::Module& module_;
+  AccessTypes types_;
   llvm::Type *byte_, *half_, *word_;
   llvm::FunctionCallee access_, strided_;
   llvm::GlobalVariable* lines_;

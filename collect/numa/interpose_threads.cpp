@@ -86,7 +86,6 @@ Start* prepare(uintptr_t routine, void* argument, const void* caller) {
     delete start;
     return nullptr;
   }
-  start_on_path(*hook, *start->thread);
   start->thread->phase.store(phase, std::memory_order_relaxed);
   start->thread->bound.store(phase, std::memory_order_release);
   return start;

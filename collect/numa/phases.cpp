@@ -62,16 +62,6 @@ void unpark(Thread& thread) {
   count_running(1);
 }
 
-void start_on_path(const Thread& creator, Thread& created) {
-  created.path_offset = static_cast<int64_t>(path_ns(creator) - busy_ns(created));
-}
-
-void wait_on_path(Thread& thread, const Thread& awaited) {
-  const auto own = static_cast<int64_t>(path_ns(thread));
-  const auto other = static_cast<int64_t>(path_ns(awaited));
-  if (other > own) thread.path_offset += other - own;
-}
-
 void before_join(Thread& thread) {
   hand_in_phase(thread, thread.phase.load(std::memory_order_relaxed));
   park(thread);
@@ -81,10 +71,7 @@ void after_join(Thread& thread, const Thread* joined) {
   unpark(thread);
   set_parallel(thread, thread.index > 0);
   uint32_t phase = thread.phase.load(std::memory_order_relaxed);
-  if (joined != nullptr) {
-    phase = std::max(phase, joined->phase.load(std::memory_order_acquire));
-    wait_on_path(thread, *joined);
-  }
+  if (joined != nullptr) phase = std::max(phase, joined->phase.load(std::memory_order_acquire));
   enter_phase(thread, phase + kPhaseStep);
 }
 

@@ -22,10 +22,6 @@ uint32_t before_create(Thread& thread);
 /// A thread that is parked does nothing for the program, and holds no phase open.
 void park(Thread& thread);
 void unpark(Thread& thread);
-/// The new thread's path (record::NumaThread::path_ns) goes on from where its creator is.
-void start_on_path(const Thread& creator, Thread& created);
-/// The thread goes on when the other, which has ended, has come to its end.
-void wait_on_path(Thread& thread, const Thread& awaited);
 /// The thread waits for another to end, parked.
 void before_join(Thread& thread);
 void after_join(Thread& thread, const Thread* joined);

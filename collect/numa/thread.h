@@ -63,9 +63,8 @@ struct Thread {
   Counter final_cpu_ns, idle_cpu_ns;
   uint64_t parallel_start;
   Counter parallel_ns;
-  std::atomic<int64_t> path_offset;  ///< path_ns() less its own processor time
-  Counter serial_accesses;           ///< until the parallel part that it is in
-  Counter parallel_accesses;         ///< in those before
+  Counter serial_accesses, serial_busy_ns;      ///< until the parallel part that it is in
+  Counter parallel_accesses, parallel_busy_ns;  ///< in those before
 
   Counter reads, writes, spin_reads, not_counted;
   Counter contended_locks, condition_waits, barrier_waits, semaphore_waits, wait_ns;
@@ -141,9 +140,8 @@ void end_thread(Thread& thread);
 uint32_t thread_count();
 /// The processor time that it has used so far, idle waiting left out; final once it has ended.
 uint64_t busy_ns(const Thread& thread);
-/// record::NumaThread::path_ns, until now.
-uint64_t path_ns(const Thread& thread);
-/// record::NumaThread::parallel_accesses, until now.
+/// record::NumaThread::parallel_cpu_ns and parallel_accesses, until now.
+uint64_t parallel_busy_ns(const Thread& thread);
 uint64_t parallel_accesses(const Thread& thread);
 /// What the thread has handed in so far was done alone, or while others ran; what comes is
 /// `parallel` or not.

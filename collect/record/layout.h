@@ -279,10 +279,8 @@ struct NumaThread {
   uint64_t contended_locks, condition_waits, barrier_waits, semaphore_waits;
   uint64_t wait_ns;      ///< in those
   uint64_t parallel_ns;  ///< of the time from start to end, how long other threads ran as well
-  /// The longest way to its end, along who created whom and who waited for whose end, in processor
-  /// time: with a processor for each thread, the run would have taken so long until then.
-  uint64_t path_ns;
-  uint64_t parallel_accesses;  ///< of all, those where others ran as well, by the program's logic
+  // Of all, those in parts in which others run as well, by the program's logic:
+  uint64_t parallel_cpu_ns, parallel_accesses;
 };
 enum class ObjectKind : uint32_t { heap = 0, mapping = 1, module_data = 2, stack = 3, unknown = 4 };
 /// Memory that was allocated at one place: all objects of the same allocation call path and size

@@ -109,7 +109,6 @@ const char* NumaReader::add(const record::NumaThread& thread) {
   out.semaphore_waits = thread.semaphore_waits;
   out.wait_ns = thread.wait_ns;
   out.parallel_ns = thread.parallel_ns;
-  out.path_ns = thread.path_ns;
   out.parallel_accesses = thread.parallel_accesses;
   return nullptr;
 }

@@ -56,8 +56,9 @@ NumaFacts facts_of(const NumaMeasurement& numa, const Process& process, const Na
     if (!ran(thread)) continue;
     ++facts.threads;
     cpu_ns += double(thread.cpu_ns);
-    facts.time_ms = std::max(facts.time_ms, double(thread.path_ns) / 1e6);
   }
+  // A serial part counts as if it were divided as well: else scores would shrink with more threads.
+  facts.time_ms = cpu_ns / 1e6 / std::max(1.0, double(parallel_threads(numa)));
   facts.parallel_share = parallel_share(numa);
   facts.migration_score = migration_score(numa, cpu_ns / 1e9);
   facts.phases = numa.epochs;

@@ -32,7 +32,9 @@ std::string heading_of(const NumaFacts& numa, const Profile& profile, const Styl
 
 std::string summary_of(const NumaFacts& numa, const Style& style) {
   std::string text = format(
-      "%s of processor time on the longest way, in %s; several threads ran during %s of the time; "
+      "%s of processor time for each thread that works, in %s; several threads ran during %s of "
+      "the "
+      "time; "
       "%s waits "
       "per second and thread (migration score). ",
       human_seconds(numa.time_ms / 1e3).c_str(), counted(numa.phases, "phase", "phases").c_str(),
