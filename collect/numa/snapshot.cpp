@@ -83,7 +83,6 @@ void Snapshot::add_thread(const Thread& thread) {
   const bool runs = out.end_ns == 0;
   if (runs) out.end_ns = time_ns();
   out.cpu_ns = busy_ns(thread);
-  out.parallel_cpu_ns = parallel_busy_ns(thread);
   out.parallel_accesses = parallel_accesses(thread);
   out.reads = thread.reads.get();
   out.writes = thread.writes.get();

@@ -279,33 +279,17 @@ uint64_t busy_ns(const Thread& thread) {
   return cpu > idle ? cpu - idle : 0;
 }
 
-namespace {
-
-/// `now`: of all. `begun`: until the parallel part that the thread is in; `before`: in earlier
-/// ones.
-uint64_t in_parallel(const Thread& thread, uint64_t now, const Counter& begun,
-                     const Counter& before) {
-  const bool more = thread.in_parallel && now > begun.get();
-  return before.get() + (more ? now - begun.get() : 0);
-}
-
-}  // namespace
-
 uint64_t parallel_accesses(const Thread& thread) {
-  return in_parallel(thread, thread.reads.get() + thread.writes.get(), thread.serial_accesses,
-                     thread.parallel_accesses);
-}
-
-uint64_t parallel_busy_ns(const Thread& thread) {
-  return in_parallel(thread, busy_ns(thread), thread.serial_busy_ns, thread.parallel_busy_ns);
+  const uint64_t now = thread.reads.get() + thread.writes.get();
+  const uint64_t begun = thread.serial_accesses.get();
+  const bool more = thread.in_parallel && now > begun;
+  return thread.parallel_accesses.get() + (more ? now - begun : 0);
 }
 
 void set_parallel(Thread& thread, bool parallel) {
   if (parallel == thread.in_parallel) return;
   thread.parallel_accesses.set(parallel_accesses(thread));
-  thread.parallel_busy_ns.set(parallel_busy_ns(thread));
   thread.serial_accesses.set(thread.reads.get() + thread.writes.get());
-  thread.serial_busy_ns.set(busy_ns(thread));
   thread.in_parallel = parallel;
 }
 

@@ -63,8 +63,8 @@ struct Thread {
   Counter final_cpu_ns, idle_cpu_ns;
   uint64_t parallel_start;
   Counter parallel_ns;
-  Counter serial_accesses, serial_busy_ns;      ///< until the parallel part that it is in
-  Counter parallel_accesses, parallel_busy_ns;  ///< in those before
+  Counter serial_accesses;    ///< all until the parallel part that it is in
+  Counter parallel_accesses;  ///< in the parallel parts before
 
   Counter reads, writes, spin_reads, not_counted;
   Counter contended_locks, condition_waits, barrier_waits, semaphore_waits, wait_ns;
@@ -140,8 +140,7 @@ void end_thread(Thread& thread);
 uint32_t thread_count();
 /// The processor time that it has used so far, idle waiting left out; final once it has ended.
 uint64_t busy_ns(const Thread& thread);
-/// record::NumaThread::parallel_cpu_ns and parallel_accesses, until now.
-uint64_t parallel_busy_ns(const Thread& thread);
+/// record::NumaThread::parallel_accesses, until now.
 uint64_t parallel_accesses(const Thread& thread);
 /// What the thread has handed in so far was done alone, or while others ran; what comes is
 /// `parallel` or not.

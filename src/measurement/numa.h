@@ -26,7 +26,6 @@ struct NumaThread {
   uint64_t reads = 0, writes = 0, spin_reads = 0;
   uint64_t contended_locks = 0, condition_waits = 0, barrier_waits = 0, semaphore_waits = 0;
   uint64_t wait_ns = 0, parallel_ns = 0;
-  uint64_t path_ns = 0;            ///< the longest way to its end, in processor time
   uint64_t parallel_accesses = 0;  ///< where others ran as well
 };
 
