@@ -426,6 +426,19 @@ TEST(Numa, ForgedRecordsNeverBreakTheAnalysis) {
   }
 }
 
+TEST(Numa, OpenMPThreadsAreNotComparedWithOthers) {
+  NumaProgram program(4);
+  program.stages(3);
+  Measurement measurement = program.read();
+  Profile before, after;
+  find_numa_issues(measurement, {}, before);
+  EXPECT_EQ(only(before).kind, "load-imbalance");
+  for (NumaThread& thread : measurement.processes[0].numa.threads)
+    if (thread.index > 2) thread.kind = NumaThreadKind::openmp;
+  find_numa_issues(measurement, {}, after);
+  EXPECT_TRUE(after.findings.empty());
+}
+
 TEST(Numa, HelpersOfOneThreadAreNoImbalance) {
   NumaProgram program(5);
   program.helper();
