@@ -59,7 +59,7 @@ bool has_fast_path(const Group& group) {
 
 }  // namespace
 
-Emitter::Emitter(Module& module) : module_(module) {
+Emitter::Emitter(Module& module) : module_(module), types_(module) {
   LLVMContext& context = module.getContext();
   byte_ = Type::getInt8Ty(context);
   half_ = Type::getInt32Ty(context);
@@ -101,6 +101,10 @@ void Emitter::set_place(Builder& builder, const Instruction* at) {
   builder.SetCurrentDebugLocation(at->getDebugLoc());
 }
 
+void Emitter::set_call_place(Builder& builder, const Instruction* at) {
+  builder.SetCurrentDebugLocation(types_.location(*at));
+}
+
 Value* Emitter::address_of(Builder& builder, Value* pointer) {
   return builder.CreatePtrToInt(pointer, word_);
 }
@@ -130,7 +134,7 @@ void Emitter::call_access(Builder& builder, Value* address, uint64_t size, uint3
 
 void Emitter::call_members(Builder& builder, const Group& group, Value* low) {
   for (const Member& member : group.members) {
-    set_place(builder, member.at);
+    set_call_place(builder, member.at);
     call_access(builder, builder.CreateAdd(low, builder.getInt64(member.offset - group.low)),
                 member.size, group.flags | flags_of(member.is_write), member.count);
   }
@@ -140,6 +144,7 @@ Value* Emitter::load(Builder& builder, Value* slot, unsigned offset) {
   return builder.CreateLoad(word_, field(builder, slot, offset, word_));
 }
 
+/// `writes`: it is to be ready for writes too.
 Emitter::Slot Emitter::slot_of(Builder& builder, Value* address, bool writes) {
   constexpr unsigned kShift = numa::kPageBits - kSlotBits;
   Slot out{};
@@ -147,28 +152,31 @@ Emitter::Slot Emitter::slot_of(Builder& builder, Value* address, bool writes) {
   out.at = builder.CreateGEP(byte_, lines(),
                              builder.CreateAnd(builder.CreateLShr(address, kShift),
                                                (numa::kCachedPages - 1) << kSlotBits));
-  LoadInst* tag = builder.CreateLoad(word_, field(builder, out.at, offsetof(PageSlot, tag), word_));
-  tag->setAtomic(AtomicOrdering::Unordered);
-  tag->setAlignment(Align(8));
-  out.hit = builder.CreateICmpEQ(tag, builder.CreateLShr(address, numa::kPageBits));
+  LoadInst* first =
+      builder.CreateLoad(word_, field(builder, out.at, offsetof(PageSlot, first_line), word_));
+  first->setAtomic(AtomicOrdering::Unordered);
+  first->setAlignment(Align(8));
+  out.within = builder.CreateSub(out.line, first);
+  out.hit = builder.CreateICmpULT(out.within, builder.getInt64(numa::kLinesOfPage));
   // What is writable is readable.
-  out.ready =
-      load(builder, out.at, writes ? offsetof(PageSlot, writable) : offsetof(PageSlot, readable));
-  out.mask = load(builder, out.at, offsetof(PageSlot, mask));
+  out.ready = writes ? offsetof(PageSlot, writable) : offsetof(PageSlot, readable);
   return out;
 }
 
-/// Whether the line may be counted here.
+/// Whether the line may be counted here. In a form that becomes a test of one bit.
 Value* Emitter::is_ready(Builder& builder, const Slot& slot, Value* line) {
   Value* number = builder.CreateAnd(line, uint64_t(numa::kLinesOfPage) - 1);
-  return builder.CreateTrunc(builder.CreateLShr(slot.ready, number), builder.getInt1Ty());
+  Value* bit = builder.CreateShl(builder.getInt64(1), number);
+  Value* ready = load(builder, slot.at, slot.ready);
+  return builder.CreateICmpNE(builder.CreateAnd(ready, bit), builder.getInt64(0));
 }
 
 /// The counter of a line of the slot's page.
 Value* Emitter::counter_of(Builder& builder, const Slot& slot, Value* line) {
   Value* counts = builder.CreateIntToPtr(load(builder, slot.at, offsetof(PageSlot, counts)),
                                          PointerType::get(byte_, 0));
-  Value* index = builder.CreateShl(builder.CreateAnd(line, slot.mask), kCounterBits);
+  Value* mask = load(builder, slot.at, offsetof(PageSlot, mask));
+  Value* index = builder.CreateShl(builder.CreateAnd(line, mask), kCounterBits);
   return builder.CreateGEP(byte_, counts, index);
 }
 
@@ -186,17 +194,30 @@ void Emitter::add_to_counter(Builder& builder, Value* at, Value* positions, uint
   add(offsetof(LineCounter, writes), writes);
 }
 
-/// Splits before `at`: where the access can be counted here, and where it cannot.
-std::pair<Instruction*, Instruction*> Emitter::branch(Value* hit, Instruction* at) {
-  Instruction *fast = nullptr, *slow = nullptr;
-  SplitBlockAndInsertIfThenElse(hit, at, &fast, &slow, likely_);
-  return {fast, slow};
+/// Splits before `at`: where the access can be counted here, and where it cannot. In two steps, so
+/// that what the second needs is not computed, and kept in registers, before the first.
+Emitter::Ways Emitter::branch(Value* hit, Instruction* at) {
+  BasicBlock* head = at->getParent();
+  BasicBlock* tail = SplitBlock(head, at);
+  const auto add_block = [&] {
+    return BasicBlock::Create(module_.getContext(), "", function_, tail);
+  };
+  BasicBlock *check = add_block(), *fast = add_block(), *slow = add_block();
+  head->getTerminator()->eraseFromParent();
+  const auto end = [&](BasicBlock* block, auto... arguments) {
+    BranchInst* branch = BranchInst::Create(arguments..., block);
+    branch->setDebugLoc(at->getDebugLoc());
+    if (branch->isConditional()) branch->setMetadata(LLVMContext::MD_prof, likely_);
+    return branch;
+  };
+  end(head, check, slow, hit);
+  return {end(check, fast, slow, hit), end(fast, tail), end(slow, tail)};
 }
 
 void Emitter::call_series(Builder& builder, const Series& series) {
   const auto call = [&](const Instruction* at, bool is_write, uint64_t times) {
     for (uint64_t i = 0; i < times; ++i) {
-      set_place(builder, at);
+      set_call_place(builder, at);
       call_strided(builder, series.first, series.size, is_write, series.count,
                    builder.getInt64(series.step));
     }
@@ -211,7 +232,9 @@ void Emitter::count(const Series& series, Instruction* before) {
   Builder builder(before);
   const auto* constant = dyn_cast<ConstantInt>(series.count);
   const Slot slot = slot_of(builder, series.first, series.writes > 0);
-  Value* hit = builder.CreateAnd(slot.hit, is_ready(builder, slot, slot.line));
+  const Ways ways = branch(slot.hit, before);
+  builder.SetInsertPoint(ways.check);
+  Value* hit = is_ready(builder, slot, slot.within);
   Value *here = builder.CreateTrunc(series.count, half_), *there = nullptr, *end = nullptr;
   if (!constant)
     hit =
@@ -228,7 +251,9 @@ void Emitter::count(const Series& series, Instruction* before) {
     hit = builder.CreateAnd(hit, is_ready(builder, slot, end));
     if (!constant || constant->getZExtValue() * series.step > kLineBytes)
       hit = builder.CreateAnd(
-          hit, builder.CreateICmpULE(builder.CreateAnd(lines, slot.mask), builder.getInt64(1)));
+          hit, builder.CreateICmpULE(
+                   builder.CreateAnd(lines, load(builder, slot.at, offsetof(PageSlot, mask))),
+                   builder.getInt64(1)));
     Value* room = builder.CreateXor(
         builder.CreateAnd(builder.CreateTrunc(series.first, half_), kLineBytes - 1),
         kLineBytes - 1);
@@ -239,12 +264,13 @@ void Emitter::count(const Series& series, Instruction* before) {
     here = builder.CreateSelect(builder.CreateICmpULT(fit, all), fit, all);
     there = builder.CreateSub(all, here);
   }
-  const auto [fast, slow] = branch(hit, before);
-  Builder on_fast(fast), on_slow(slow);
-  add_to_counter(on_fast, counter_of(on_fast, slot, slot.line), here, series.reads, series.writes);
+  ways.check->setCondition(hit);
+  Builder on_fast(ways.fast), on_slow(ways.slow);
+  add_to_counter(on_fast, counter_of(on_fast, slot, slot.within), here, series.reads,
+                 series.writes);
   if (there) {  // seldom, and adding nothing to the counter just changed would wait for it
     Value* any = on_fast.CreateICmpNE(there, on_fast.getInt32(0));
-    Builder on_next(SplitBlockAndInsertIfThen(any, fast, false, likely_next_));
+    Builder on_next(SplitBlockAndInsertIfThen(any, ways.fast, false, likely_next_));
     add_to_counter(on_next, counter_of(on_next, slot, end), there, series.reads, series.writes);
   }
   call_series(on_slow, series);
@@ -260,15 +286,18 @@ void Emitter::count(const Group& group) {
 
   const uint64_t counts = counts_of(group), reads = uint32_t(counts), writes = counts >> 32;
   const Slot slot = slot_of(builder, low, writes > 0);
-  Value* hit = builder.CreateAnd(slot.hit, is_ready(builder, slot, slot.line));
+  const Ways ways = branch(slot.hit, group.at);
+  builder.SetInsertPoint(ways.check);
+  Value* hit = is_ready(builder, slot, slot.within);
   const bool is_one = group.members.back().offset == group.low && group.members[0].size <= kWidest;
   if (!is_one && group.span() > group.alignment)
     hit =
         builder.CreateAnd(hit, builder.CreateICmpULE(builder.CreateAnd(low, kLineBytes - 1),
                                                      builder.getInt64(kLineBytes - group.span())));
-  const auto [fast, slow] = branch(hit, group.at);
-  Builder on_fast(fast), on_slow(slow);
-  add_to_counter(on_fast, counter_of(on_fast, slot, slot.line), on_fast.getInt32(1), reads, writes);
+  ways.check->setCondition(hit);
+  Builder on_fast(ways.fast), on_slow(ways.slow);
+  add_to_counter(on_fast, counter_of(on_fast, slot, slot.within), on_fast.getInt32(1), reads,
+                 writes);
   call_members(on_slow, group, low);
 }
 

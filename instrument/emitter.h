@@ -7,6 +7,7 @@
 #include "instrument/accesses.h"
 #include "instrument/groups.h"
 #include "instrument/loops.h"
+#include "instrument/types.h"
 
 namespace fathom::instrument {
 
@@ -37,8 +38,10 @@ class Emitter {
                     llvm::Value* count, llvm::Value* stride);
   void call_members(Builder& builder, const Group& group, llvm::Value* low);
   struct Slot {
-    llvm::Value *at, *line, *ready, *mask;
-    llvm::Value* hit;  ///< it has the page
+    llvm::Value *at, *line;
+    llvm::Value* within;  ///< the line's number in the slot's page
+    llvm::Value* hit;     ///< it has the page
+    unsigned ready;       ///< offset of the bits that tell which lines may be counted there
   };
   /// Positions `step` bytes apart, each read and written so many times.
   struct Series {
@@ -56,7 +59,11 @@ class Emitter {
   llvm::Value* counter_of(Builder& builder, const Slot& slot, llvm::Value* line);
   void add_to_counter(Builder& builder, llvm::Value* at, llvm::Value* positions, uint64_t reads,
                       uint64_t writes);
-  std::pair<llvm::Instruction*, llvm::Instruction*> branch(llvm::Value* hit, llvm::Instruction* at);
+  /// `check` is the branch that comes where the slot has the page; its condition is to be set.
+  struct Ways {
+    llvm::BranchInst *check, *fast, *slow;
+  };
+  Ways branch(llvm::Value* hit, llvm::Instruction* at);
   Series series_of(Builder& builder, const Group& group, llvm::Value* low);
   void call_series(Builder& builder, const Series& series);
   void count(const Series& series, llvm::Instruction* before);
@@ -64,8 +71,11 @@ class Emitter {
   llvm::Value* address_of(Builder& builder, llvm::Value* pointer);
   llvm::Value* lines();
   void set_place(Builder& builder, const llvm::Instruction* at);
+  /// For calls into the runtime: tells the struct that they access as well.
+  void set_call_place(Builder& builder, const llvm::Instruction* at);
 
   llvm::Module& module_;
+  AccessTypes types_;
   llvm::Type *byte_, *half_, *word_;
   llvm::FunctionCallee access_, strided_;
   llvm::GlobalVariable* lines_;

@@ -137,6 +137,27 @@ TEST_F(Pass, LinkTimeOptimizationLosesNothing) {
   EXPECT_EQ(output.substr(0, output.find("modules")), format(kPlain, 1));
 }
 
+/// Which struct the code takes memory for is in the debug information, where there is any.
+TEST_F(Pass, TellsTheStructThatAFieldIsOf) {
+  std::ofstream(folder_ + "/fields.cpp") << R"(
+    struct pair { long first, second; };
+    namespace inner { struct base { int a, b; }; struct derived : base { double c; }; }
+    struct bits { int low : 3, high : 5; int whole; };
+    void f(pair* p, inner::derived* d, bits* b, long* plain, int i) {
+      p[i].second += i; d[i].c += 1; b[i].whole += i; plain[i] += 1;
+    })";
+  compile("-O2 -c fields.cpp -o typed.o");
+  shell(FATHOM_CLANG " -O2 -g0 -fpass-plugin=" FATHOM_PASS " -c fields.cpp -o untyped.o");
+  const auto typed = read_text_file(folder_ + "/typed.o");
+  const auto untyped = read_text_file(folder_ + "/untyped.o");
+  ASSERT_TRUE(typed && untyped);
+  const auto has = [&](const char* text) { return typed->find(text) != std::string::npos; };
+  EXPECT_TRUE(has("__fathom_numa_type 8 16 pair {first:0:8, second:8:8}"));
+  EXPECT_TRUE(has("__fathom_numa_type 8 16 derived {base:0:8, c:8:8}"));
+  EXPECT_FALSE(has("bits {"));  // its bit fields have no bytes of their own
+  EXPECT_EQ(untyped->find("__fathom_numa_type"), std::string::npos);
+}
+
 TEST_F(Pass, StaysQuickOnLongFunctions) {
   std::ofstream file(folder_ + "/long.c");
   file << "void f(volatile int* p, int* q, int n) {\n";

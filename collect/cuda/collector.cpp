@@ -185,19 +185,30 @@ void Collector::on_call(CUpti_CallbackId id, const CUpti_CallbackData& call) {
     enters ? sampling_.begin_loading() : sampling_.end_loading();
     return;
   }
-  if (!enters && !is_wait(watch)) return;
+  const bool hands_arguments = launch_calls_[id] != LaunchCall::other;
+  if (!enters && !is_wait(watch) && !hands_arguments) return;
   auto* channel = ThreadChannel::of_this_thread();
   if (channel == nullptr) return;
+  if (hands_arguments && !enters) return keep_arguments(id, call, *channel);
   const uint64_t now = gpu_time();
   if (!enters) return on_wait_end(watch, call, now, *channel);
   channel->record_call(call.correlationId, kind_of(watch), call.contextUid, now);
-  if (launch_calls_[id] != LaunchCall::other)
-    arguments_.launched(launch_calls_[id], call.functionParams, call.symbolName, call.correlationId,
-                        *channel);
+  if (hands_arguments) return keep_arguments(id, call, *channel);
   if (is_wait(watch) && call.correlationData != nullptr) *call.correlationData = now;
 }
 
-/// CUPTI keeps a word for us from the start of a call to its end: the time of its start.
+/// A kernel's code may be loaded only within its first launch, which then ends before anybody can
+/// say what its arguments are. CUPTI keeps a word for us from the start of a call to its end.
+void Collector::keep_arguments(CUpti_CallbackId id, const CUpti_CallbackData& call,
+                               ThreadChannel& channel) {
+  const bool enters = call.callbackSite == CUPTI_API_ENTER;
+  if (!enters && (call.correlationData == nullptr || *call.correlationData == 0)) return;
+  const bool kept = arguments_.launched(launch_calls_[id], call.functionParams, call.symbolName,
+                                        call.correlationId, channel);
+  if (call.correlationData != nullptr) *call.correlationData = enters && !kept ? 1 : 0;
+}
+
+/// The time of a wait's start is kept in the call's word.
 void Collector::on_wait_end(uint8_t watch, const CUpti_CallbackData& call, uint64_t now,
                             ThreadChannel& channel) {
   if (call.correlationData == nullptr || *call.correlationData == 0) return;

@@ -48,6 +48,7 @@ class Collector {
   static void CUPTIAPI on_buffer_full(CUcontext context, uint32_t stream, uint8_t* buffer,
                                       size_t size, size_t valid);
   void on_call(CUpti_CallbackId id, const CUpti_CallbackData& call);
+  void keep_arguments(CUpti_CallbackId id, const CUpti_CallbackData& call, ThreadChannel& channel);
   void on_wait_end(uint8_t watch, const CUpti_CallbackData& call, uint64_t now,
                    ThreadChannel& channel);
   void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource);

@@ -147,22 +147,23 @@ uint32_t LaunchArguments::set_of(uint32_t layout, const char* kernel, const Word
   return set;
 }
 
-void LaunchArguments::launched(LaunchCall call, const void* parameters, const char* kernel,
+bool LaunchArguments::launched(LaunchCall call, const void* parameters, const char* kernel,
                                uint32_t correlation, ThreadChannel& channel) {
   const Handed given = handed(call, parameters);
   if (kernel == nullptr || given.function == nullptr ||
       (given.values == nullptr && given.extra == nullptr))
-    return;
+    return true;
   uint32_t set = record::kNone;
   {
     Locked locked(lock_);
     const uint32_t layout = layout_of(given.function, kernel);
-    if (layout == kUnknown) return;
+    if (layout == kUnknown) return false;
     Words words;
     const size_t count = gather(layouts_.at(layout), given, words);
     if (count != 0) set = set_of(layout, kernel, words, count);
   }
   if (set != record::kNone) channel.record_arguments({correlation, set});
+  return true;
 }
 
 }  // namespace fathom::collect::cuda

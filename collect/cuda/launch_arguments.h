@@ -37,8 +37,9 @@ class LaunchArguments {
   void binary_unloaded();
 
   /// A launch begins. `parameters` is what the driver function was given (functionParams of the
-  /// callback), `kernel` the mangled name; either may be null.
-  void launched(LaunchCall call, const void* parameters, const char* kernel, uint32_t correlation,
+  /// callback), `kernel` the mangled name; either may be null. False: no binary that was loaded so
+  /// far describes the kernel.
+  bool launched(LaunchCall call, const void* parameters, const char* kernel, uint32_t correlation,
                 ThreadChannel& channel);
 
  private:

@@ -19,14 +19,14 @@ struct LineCounter {
 /// kCachedPages.
 ///
 /// Fast path, where line = address >> kLineBits is the one that the access begins in:
-///   slot->tag == address >> kPageBits (relaxed load), and bit line % kLinesOfPage of
-///   slot->readable (or writable) is set?
-///     yes: ++slot->counts[line & slot->mask].reads (or writes)
+///   within = line - slot->first_line (relaxed load) is less than kLinesOfPage (unsigned), and bit
+///   `within` of slot->readable (or writable) is set?
+///     yes: ++slot->counts[within & slot->mask].reads (or writes)
 ///     no:  __fathom_numa_access(address, size | flags)
-/// All of it is the owning thread's alone. Only `tag` may be set to 0 by another thread, so that
-/// the owner comes to the runtime at its next access.
+/// All of it is the owning thread's alone. Only `first_line` may be set to 0 by another thread, so
+/// that the owner comes to the runtime at its next access.
 struct alignas(64) PageSlot {
-  uint64_t tag;  ///< address >> kPageBits; 0: none, or the owner must come to the runtime
+  uint64_t first_line;  ///< of the page; 0: none, or the owner must come to the runtime
   LineCounter* counts;
   uint64_t mask;                ///< kLinesOfPage - 1, or 0: the page's lines are counted as one
   uint64_t readable, writable;  ///< a bit for each line

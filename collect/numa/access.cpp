@@ -125,7 +125,7 @@ void count_in_line(Thread& thread, const Run& run, uintptr_t place) {
   sample_place(work, *share, place, run.is_write,
                share->granules != nullptr ? 1 : weight_of_slot(work));
   mark_entry(thread, run.address, *share);
-  if (run.count <= kMostAtOnce)
+  if (run.count <= kMostAtOnce && !is_taken(thread, run.address, *share))
     return add(take_up(thread, run.address, *share), run.is_write, run.count);
   if (work.counting)
     count_into(thread, *share, line, run.is_write ? 0 : run.count, run.is_write ? run.count : 0);
@@ -155,8 +155,7 @@ bool count_simple_run(const Run& run) {
     return false;
   const uintptr_t last = run.address + (run.count - 1) * step;
   PageSlot& slot = slot_of(run.address);
-  if (__atomic_load_n(&slot.tag, __ATOMIC_RELAXED) != run.address >> kPageBits ||
-      last >> kPageBits != run.address >> kPageBits)
+  if (page_in(slot) != run.address >> kPageBits || last >> kPageBits != run.address >> kPageBits)
     return false;
   uint64_t line = run.address >> kLineBits & (kLinesOfPage - 1);
   const uint64_t end = last >> kLineBits & (kLinesOfPage - 1);
@@ -180,7 +179,7 @@ bool count_simple_run(const Run& run) {
 void count_known(Run& run) {
   while (run.count > 0) {
     PageSlot& slot = slot_of(run.address);
-    if (__atomic_load_n(&slot.tag, __ATOMIC_RELAXED) != run.address >> kPageBits) return;
+    if (page_in(slot) != run.address >> kPageBits) return;
     const uint64_t ready = run.is_write ? slot.writable : slot.readable;
     const uint64_t in_page = run_within(kPageBits, run.address, run.stride, run.count);
     for (uint64_t left = in_page; left > 0;) {
@@ -222,7 +221,8 @@ FATHOM_COLD void pass_by(uintptr_t address, uint64_t count) {
     lost_accesses.fetch_add(count, std::memory_order_relaxed);
     return;
   }
-  slot_of(address) = {address >> kPageBits, &nobodys, 0, ~uint64_t(0), ~uint64_t(0)};
+  slot_of(address) = {address >> kPageBits << (kPageBits - kLineBits), &nobodys, 0, ~uint64_t(0),
+                      ~uint64_t(0)};
 }
 
 Thread* working_thread() {

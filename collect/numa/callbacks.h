@@ -14,13 +14,12 @@ namespace fathom::numa {
 template <uint32_t size, bool is_write>
 __attribute__((always_inline)) inline void touch(const volatile void* pointer) {
   const auto address = reinterpret_cast<uintptr_t>(pointer);
-  const uint64_t line = address >> kLineBits, page = address >> kPageBits;
-  PageSlot& slot = __fathom_numa_pages[page % kCachedPages];
+  const uint64_t line = address >> kLineBits;
+  PageSlot& slot = __fathom_numa_pages[(address >> kPageBits) % kCachedPages];
+  const uint64_t within = line - __atomic_load_n(&slot.first_line, __ATOMIC_RELAXED);
   const uint64_t ready = is_write ? slot.writable : slot.readable;
-  if (__builtin_expect(__atomic_load_n(&slot.tag, __ATOMIC_RELAXED) == page &&
-                           (ready >> line % kLinesOfPage & 1) != 0,
-                       1)) {
-    LineCounter& counter = slot.counts[line & slot.mask];
+  if (__builtin_expect(within < kLinesOfPage && (ready >> within % kLinesOfPage & 1) != 0, 1)) {
+    LineCounter& counter = slot.counts[within & slot.mask];
     ++(is_write ? counter.writes : counter.reads);
     return;
   }

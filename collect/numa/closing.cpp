@@ -42,8 +42,8 @@ void take_over_from_owner(Page& page, SharedLine& shared, const PageLines* lines
 SharedLine* shared_line(Share& share, unsigned line, Slab& slab) {
   PageLines& lines = *share.page_lines;
   const auto me = static_cast<uint16_t>(share.thread + 1);
-  uint16_t& owner = lines.owner[line];
-  if (owner == 0) owner = me;
+  if (lines.owner[line] == 0) lines.set_owner(line, me);
+  const uint16_t owner = lines.owner[line];
   if (owner == me) return nullptr;
   SharedLine** all = lines.shared.load(std::memory_order_relaxed);
   if (owner == kShared) return all[line];
@@ -59,7 +59,7 @@ SharedLine* shared_line(Share& share, unsigned line, Slab& slab) {
     all[line] = shared;
   }
   take_over_from_owner(*share.use->page, *all[line], &lines, line, slab);
-  owner = kShared;
+  lines.set_owner(line, kShared);
   lines.kept &= ~(uint64_t(1) << line);
   lines.copies &= ~(uint64_t(1) << line);
   return all[line];
@@ -76,7 +76,7 @@ void call_in(const Use& use, uint64_t lines) {
   for (; lines != 0; lines &= lines - 1) {
     const uintptr_t low = use.number << kPageBits | static_cast<uintptr_t>(__builtin_ctzll(lines))
                                                         << kLineBits;
-    clear_tags(low, low + 1);
+    clear_slots(low, low + 1);
   }
 }
 
@@ -94,7 +94,7 @@ bool settles(PageLines& lines, unsigned line, uint32_t thread, const LineCount& 
 }
 
 void own(PageLines& lines, unsigned line, uint16_t owner, uint32_t tag) {
-  lines.owner[line] = owner;
+  lines.set_owner(line, owner);
   lines.owned_since = tag;
   if (options().line_threshold > 0)
     lines.hot.fetch_and(~(uint64_t(1) << line), std::memory_order_relaxed);
@@ -107,7 +107,17 @@ void end_ownership(PageLines& lines, unsigned line, uint32_t owner, Slab& slab) 
     add_holder(*lines.shared.load(std::memory_order_relaxed)[line], owner, slab);
   lines.kept &= ~bit;
   lines.copies &= ~bit;
-  lines.owner[line] = kShared;
+  lines.set_owner(line, kShared);
+}
+
+/// The share's lines that its thread owns, as far as they are quickly found and others have no
+/// copies: all that a phase changes is that the owner has kept them.
+uint64_t keep_own_lines(const Share& share, uint32_t tag) {
+  PageLines& lines = *share.page_lines;
+  if (lines.main_owner != share.thread + 1) return 0;
+  const uint64_t own = share.touched & lines.of_main_owner & ~lines.copies;
+  if (tag > lines.owned_since) lines.kept |= own;
+  return own;
 }
 
 /// Hands in a phase of a share's lines; the page is locked. Returns those that have become hot.
@@ -115,8 +125,10 @@ uint64_t close_lines(Thread& thread, Share& share, uint32_t tag, uint32_t first_
   uint64_t heated = 0;
   LineCount* lines = share.lines.load(std::memory_order_relaxed);
   const auto me = static_cast<uint16_t>(share.thread + 1);
-  if (lines != nullptr) leave_past_life(share);
-  for (uint64_t left = share.touched; left != 0; left &= left - 1) {
+  if (lines == nullptr) return 0;
+  leave_past_life(share);
+  uint64_t left = share.touched & ~keep_own_lines(share, tag);
+  for (; left != 0; left &= left - 1) {
     const auto line = static_cast<unsigned>(__builtin_ctzll(left));
     PageLines& page_lines = *share.page_lines;
     LineCount& count = lines[line];
@@ -147,8 +159,8 @@ uint64_t close_lines(Thread& thread, Share& share, uint32_t tag, uint32_t first_
 
 void begin_life(PageLines& lines) {
   lines.life.fetch_add(1, std::memory_order_relaxed);
-  for (uint16_t& owner : lines.owner)
-    if (owner != kShared) owner = 0;
+  for (unsigned line = 0; line < kLinesOfPage; ++line)
+    if (lines.owner[line] != kShared) lines.set_owner(line, 0);
   lines.kept = lines.copies = 0;
 }
 

@@ -170,7 +170,7 @@ void Collector::wait_for_request(uint64_t ns) {
 void Collector::tick() {
   interval.fetch_add(1, std::memory_order_relaxed);
   next_epoch();
-  clear_tags();
+  clear_slots();
   const uint64_t before = time_ns();
   if (before < next_snapshot_ns_) return;
   write_snapshot(false);
@@ -186,7 +186,7 @@ void Collector::tick() {
 void Collector::close() {
   recording.store(false, std::memory_order_release);
   epoch.store(kClosed, std::memory_order_release);
-  clear_tags();
+  clear_slots();
   fence_all_threads();
   take_from_running_threads();
   write_snapshot(true);

@@ -118,6 +118,24 @@ TEST_F(CountingTest, EveryAccessIsCountedOnce) {
   for (uint32_t i = 0; i < 8; ++i) EXPECT_EQ(of_page(1, first_ + i).writes, 500u);
 }
 
+TEST_F(CountingTest, AccessesWhileOthersRunAreToldApart) {
+  reset();
+  const Thread& main = *this_thread.thread;
+  const uint64_t before = parallel_accesses(main);
+  write(0, 100);
+  run(2, [&](size_t me) { write(512 * me, 50); });
+  write(0, 100);
+  hand_in_phase(*this_thread.thread, main.phase);
+  EXPECT_EQ(parallel_accesses(main), before);
+  for (uint32_t i = 0; i < 2; ++i) EXPECT_EQ(parallel_accesses(*thread_at(first_ + i)), 50u);
+  before_create(*this_thread.thread);
+  write(0, 30);
+  before_join(*this_thread.thread);
+  EXPECT_EQ(parallel_accesses(main), before + 30);
+  after_join(*this_thread.thread, nullptr);
+  EXPECT_EQ(parallel_accesses(main), before + 30);
+}
+
 TEST_F(CountingTest, ThreadsThatShareALineMeetInAPhase) {
   reset();
   run(2, [&](size_t me) { me == 0 ? read(0, 1000) : write(1, 3000); });
@@ -198,7 +216,7 @@ TEST_F(CountingTest, ThreadsAreDisturbedInTheirCountingAndLoseNothing) {
   std::thread disturber([&] {
     while (!done) {
       next_epoch();
-      clear_tags();
+      clear_slots();
       std::this_thread::yield();
     }
   });

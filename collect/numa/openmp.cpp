@@ -76,14 +76,14 @@ void begin_region(Region& region, uintptr_t function) {
   region.phase = phase + kPhaseStep;
   region.latest.store(region.phase, std::memory_order_relaxed);
   enter_phase(*hook, region.phase);
-  hook->in_parallel = true;
+  set_parallel(*hook, true);
 }
 
 void end_region(Region& region) {
   const Hook hook;
   if (!hook) return;
   unpark(*hook);
-  hook->in_parallel = hook->index > 0;
+  set_parallel(*hook, hook->index > 0);
   enter_phase(*hook, region.latest.load(std::memory_order_acquire) + kPhaseStep);
 }
 

@@ -31,7 +31,8 @@ struct SharedLine;
 /// Which object each 16 bytes of a page belong to; 0: unknown.
 struct Granules {
   std::atomic<uint16_t> objects[kGranules];
-  Granules* next;  ///< spare one
+  std::atomic<uint32_t> changes;  ///< how often memory has become another object's
+  Granules* next;                 ///< spare one
 };
 
 struct Page {
@@ -57,16 +58,27 @@ struct Use {
   std::atomic<uint64_t> reads_after, remote_after;  ///< the last phase that wrote
 };
 
-struct LineCount {
-  std::atomic<uint32_t> reads, writes;  ///< in the present phase; saturating
-
-  uint32_t read_count() const { return reads.load(std::memory_order_relaxed); }
-  uint32_t write_count() const { return writes.load(std::memory_order_relaxed); }
-  bool any() const { return (read_count() | write_count()) != 0; }
-  void clear() {
-    reads.store(0, std::memory_order_relaxed);
-    writes.store(0, std::memory_order_relaxed);
+/// Of a line in the present phase; saturating. One word, so that a page's are quickly copied.
+class LineCount {
+ public:
+  uint32_t read_count() const { return static_cast<uint32_t>(get()); }
+  uint32_t write_count() const { return static_cast<uint32_t>(get() >> 32); }
+  bool any() const { return get() != 0; }
+  void clear() { both_.store(0, std::memory_order_relaxed); }
+  void set(const LineCounter& counter) {
+    both_.store(both(counter.reads, counter.writes), std::memory_order_relaxed);
   }
+  void add(uint64_t reads, uint64_t writes) {
+    both_.store(both(read_count() + reads, write_count() + writes), std::memory_order_relaxed);
+  }
+
+ private:
+  uint64_t get() const { return both_.load(std::memory_order_relaxed); }
+  static uint64_t both(uint64_t reads, uint64_t writes) {
+    constexpr uint64_t kMost = 0xffffffff;
+    return (writes < kMost ? writes : kMost) << 32 | (reads < kMost ? reads : kMost);
+  }
+  std::atomic<uint64_t> both_;
 };
 
 struct WordCounts {
@@ -111,6 +123,17 @@ struct PageLines {
   std::atomic<uint32_t> life;        ///< how often the memory has been given back
   uint32_t owned_since;              ///< the last phase in which a line got an owner
   uint16_t owner[kLinesOfPage];      ///< index + 1 of the thread that is alone with it; or kShared
+  uint64_t of_main_owner;            ///< bit i: main_owner owns line i. Not all such lines, perhaps
+  uint16_t main_owner;
+
+  void set_owner(unsigned line, uint16_t whose) {
+    const uint64_t bit = uint64_t(1) << line;
+    owner[line] = whose;
+    of_main_owner &= ~bit;
+    if (whose == 0 || whose == kShared) return;
+    if (of_main_owner == 0) main_owner = whose;
+    if (main_owner == whose) of_main_owner |= bit;
+  }
 };
 
 /// The page record of an address; makes it. Null if memory is short.

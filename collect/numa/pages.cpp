@@ -1,6 +1,7 @@
 #include "numa/pages.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "numa/lines.h"
 #include "numa/objects.h"
@@ -55,7 +56,7 @@ void announce(Page& page, std::atomic<bool> Page::*flag, std::atomic<bool> Share
     if ((page.*flag).exchange(true, std::memory_order_relaxed)) return;
     for_each_share(page, [&](Share& share) { (share.*copy).store(true); });
   }
-  clear_tags(number << kPageBits, (number + 1) << kPageBits);
+  clear_slots(number << kPageBits, (number + 1) << kPageBits);
 }
 
 /// The thread becomes the page's first if it has none. False: another is.
@@ -134,14 +135,19 @@ Share* make_share(Thread& thread, Use& use) {
   return share;
 }
 
-void begin_phase(Thread& thread, Share& share) {
+/// `counted`: lines that have counts already, those in `counters`.
+void begin_phase(Thread& thread, Share& share, const LineCounter* counters = nullptr,
+                 uint64_t counted = 0) {
   {
     Held held(share.use->page->lock);
     share.handed_in = false;
     share.phase = thread.phase.load(std::memory_order_relaxed);
     LineCount* lines = share.lines.load(std::memory_order_relaxed);
-    for (; share.touched != 0; share.touched &= share.touched - 1)
-      lines[__builtin_ctzll(share.touched)].clear();
+    for (uint64_t left = share.touched & ~counted; left != 0; left &= left - 1)
+      lines[__builtin_ctzll(left)].clear();
+    for (uint64_t left = counted; left != 0; left &= left - 1)
+      lines[__builtin_ctzll(left)].set(counters[__builtin_ctzll(left)]);
+    share.touched = counted;
     if (lines != nullptr) share.life = share.page_lines->life.load(std::memory_order_relaxed);
   }
   share.reads_before = share.read_count();
@@ -149,6 +155,19 @@ void begin_phase(Thread& thread, Share& share) {
   share.dirty = true;
   share.next_dirty = thread.work->dirty;
   thread.work->dirty = &share;
+}
+
+uint64_t lines_with_counts(const LineCounter* counters) {
+  constexpr unsigned kAtOnce = 8;  // many pages that are in the table are not used in each phase
+  uint64_t found = 0;
+  for (unsigned line = 0; line < kLinesOfPage; line += kAtOnce) {
+    uint64_t all[kAtOnce], any = 0;
+    std::memcpy(all, counters + line, sizeof all);
+    for (const uint64_t both : all) any |= both;
+    if (any == 0) continue;
+    for (unsigned i = 0; i < kAtOnce; ++i) found |= uint64_t(all[i] != 0) << (line + i);
+  }
+  return found;
 }
 
 void add_saturating(std::atomic<uint32_t>& value, uint64_t n) {
@@ -221,25 +240,28 @@ void count_into(Thread& thread, Share& share, uint64_t line, uint64_t reads, uin
   if (lines == nullptr) return;
   LineCount& count = lines[line % kLinesOfPage];
   share.touched |= uint64_t(1) << line % kLinesOfPage;
-  if (reads > 0) add_saturating(count.reads, reads);
-  if (writes > 0) add_saturating(count.writes, writes);
+  count.add(reads, writes);
 }
 
 uint64_t count_lines(Thread& thread, Share& share, LineCounter* counters) {
-  LineCount* lines = share.lines.load(std::memory_order_relaxed);
-  if (!share.dirty) begin_phase(thread, share);
-  uint64_t found = 0, reads = 0, writes = 0;
-  for (unsigned line = 0; line < kLinesOfPage; ++line) {
-    LineCounter& counter = counters[line];
-    if ((counter.reads | counter.writes) == 0) continue;
-    found |= uint64_t(1) << line;
-    reads += counter.reads;
-    writes += counter.writes;
-    if (counter.reads > 0) add_saturating(lines[line].reads, counter.reads);
-    if (counter.writes > 0) add_saturating(lines[line].writes, counter.writes);
-    counter = {};
+  const uint64_t found = lines_with_counts(counters);
+  if (found == 0) return 0;
+  if (!share.dirty) {
+    begin_phase(thread, share, counters, found);
+  } else {
+    LineCount* lines = share.lines.load(std::memory_order_relaxed);
+    for (uint64_t left = found; left != 0; left &= left - 1) {
+      const int line = __builtin_ctzll(left);
+      lines[line].add(counters[line].reads, counters[line].writes);
+    }
+    share.touched |= found;
   }
-  share.touched |= found;
+  uint64_t reads = 0, writes = 0;
+  for (unsigned line = 0; line < kLinesOfPage; ++line) {
+    reads += counters[line].reads;
+    writes += counters[line].writes;
+  }
+  std::fill_n(counters, kLinesOfPage, LineCounter{});
   count_in_page(thread, share, reads, writes);
   return found;
 }
@@ -247,7 +269,7 @@ uint64_t count_lines(Thread& thread, Share& share, LineCounter* counters) {
 namespace {
 
 /// Of a line by a thread: then it is known which words it uses, and its accesses are quick again.
-constexpr uint32_t kEnoughByWords = 1000;
+constexpr uint32_t kEnoughByWords = 250;
 
 /// The counts by words of a line; null if memory is short.
 WordCounts* word_counts(Thread& thread, Share& share, uint64_t line) {
@@ -318,13 +340,13 @@ void reset_pages(uintptr_t low, uintptr_t high, bool forget_first) {
   visit_pages(low, high, reset, &change);
   if (!change.any) return;
   forget_shares(low, high);
-  clear_tags(low, high);
+  clear_slots(low, high);
 }
 
 void mark_granules(uintptr_t low, uintptr_t high, uint32_t object) {
   Page* page = make_page(low);
   if (page == nullptr) return;
-  bool changes_meaning = false;
+  bool changes_meaning = false, is_reused = false;
   auto* granules = page->granules.load(std::memory_order_acquire);
   if (granules == nullptr) {
     Held held(page->lock);
@@ -337,11 +359,15 @@ void mark_granules(uintptr_t low, uintptr_t high, uint32_t object) {
   }
   const size_t first = low >> kGranuleBits & (kGranules - 1);
   const size_t last = (high - 1) >> kGranuleBits & (kGranules - 1);
-  for (size_t i = first; i <= last; ++i)
-    granules->objects[i].store(static_cast<uint16_t>(object), std::memory_order_relaxed);
+  for (size_t i = first; i <= last; ++i) {
+    const uint16_t before =
+        granules->objects[i].exchange(static_cast<uint16_t>(object), std::memory_order_relaxed);
+    is_reused = is_reused || (before != 0 && before != object);
+  }
+  if (is_reused) granules->changes.fetch_add(1, std::memory_order_release);
   if (changes_meaning) {
     forget_shares(low, high);
-    clear_tags(low, high);
+    clear_slots(low, high);
   } else if (this_thread.thread != nullptr) {
     // Of a block that was freed and is used again, only this thread is likely to know the lines.
     forget_lines(low, high);

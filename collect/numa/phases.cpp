@@ -44,7 +44,7 @@ uint32_t before_create(Thread& thread) {
   // What it does before it creates the next one is nobody else's time.
   thread.bound.store(phase + kPhaseStep - 1, std::memory_order_release);
   thread.creating = true;
-  thread.in_parallel = true;
+  set_parallel(thread, true);
   return phase + kPhaseStep;
 }
 
@@ -69,7 +69,7 @@ void before_join(Thread& thread) {
 
 void after_join(Thread& thread, const Thread* joined) {
   unpark(thread);
-  thread.in_parallel = thread.index > 0;
+  set_parallel(thread, thread.index > 0);
   uint32_t phase = thread.phase.load(std::memory_order_relaxed);
   if (joined != nullptr) phase = std::max(phase, joined->phase.load(std::memory_order_acquire));
   enter_phase(thread, phase + kPhaseStep);

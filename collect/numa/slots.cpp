@@ -53,6 +53,48 @@ uint64_t take_lines(Thread& thread, SlotTable& table, unsigned index) {
   return found;
 }
 
+struct Taken {
+  bool any;
+  uint64_t lines;  ///< that had counts, if the page's lines are counted one by one
+};
+/// The counts of a slot go to its shares.
+Taken take_counts(Thread& thread, PageSlot& slot, unsigned index) {
+  SlotTable& table = *thread.work->slots;
+  if (slot.mask != 0) {
+    const uint64_t lines = take_lines(thread, table, index);
+    return {lines != 0, lines};
+  }
+  LineCounter& counter = slot.counts[0];
+  const bool any = (counter.reads | counter.writes) != 0;
+  if (any && thread.work->counting)
+    count_in_page(thread, *table.uses[index].share, counter.reads, counter.writes);
+  counter = {};
+  return {any, 0};
+}
+
+/// Between two phases in which a page is used, others and barriers may be.
+constexpr uint8_t kMostIdle = 6;
+
+/// Whether the slot would be the same if the thread came to the page in its next phase.
+bool may_stay(const SlotUse& use, PageSlot& slot) {
+  if (page_in(slot) != use.page) return false;
+  const Share& share = *use.share;
+  const bool written = share.written.load(std::memory_order_relaxed);
+  if (!use.by_line) return slot.mask == 0 || written;
+  // The first write in each phase makes the page's lines interesting.
+  if (!written && share.several.load(std::memory_order_relaxed)) slot.writable = 0;
+  return share.granules != nullptr &&
+         share.granules->changes.load(std::memory_order_acquire) == use.changes;
+}
+
+/// Takes the counts of a slot that may stay. Whether it does.
+bool stays(Thread& thread, PageSlot& slot, unsigned index) {
+  SlotUse& use = thread.work->slots->uses[index];
+  if (use.share == nullptr || !may_stay(use, slot)) return false;
+  use.idle = take_counts(thread, slot, index).any ? 0 : uint8_t(use.idle + 1);
+  return use.idle < kMostIdle;
+}
+
 /// The counts in entries go to their shares.
 void take_pending(Thread& thread, SlotTable& table) {
   constexpr uint32_t kAhead = 8;
@@ -79,15 +121,17 @@ LineCounter& take_up(Thread& thread, uintptr_t address, Share& share) {
   const bool has_lines = counts_by_lines(thread, share);
   const uint32_t life = by_line ? 0 : life_of(share);
   const uint64_t mask = by_line || has_lines ? kLinesOfPage - 1 : 0;
+  const uint32_t changes = by_line ? share.granules->changes.load(std::memory_order_acquire) : 0;
   const bool fits = use.share != nullptr && use.page == page && use.by_line == by_line &&
-                    slot.mask == mask && use.life == life && (by_line || use.share == &share);
+                    slot.mask == mask && use.life == life && use.changes == changes &&
+                    (by_line || use.share == &share);
   if (!fits) {
     empty_slot(thread, __fathom_numa_pages, index);
     if (!use.is_listed) table.used[table.used_count++] = static_cast<uint16_t>(index);
-    use = {page, &share, life, by_line, true};
+    use = {page, &share, life, by_line, true, 0, 0, changes};
     slot.counts = table.counts[index];
     slot.mask = mask;
-  } else if (__atomic_load_n(&slot.tag, __ATOMIC_RELAXED) != page) {
+  } else if (page_in(slot) != page) {
     slot.readable = slot.writable = 0;
   }
   if (by_line)
@@ -97,8 +141,8 @@ LineCounter& take_up(Thread& thread, uintptr_t address, Share& share) {
   const uint64_t lines = (by_line ? bit_of(line) : ~uint64_t(0)) & ~known;
   slot.readable |= lines;
   if (has_lines || !before.several) slot.writable |= lines;
-  __atomic_store_n(&slot.tag, page, __ATOMIC_SEQ_CST);
-  if (!(standing_of(share) == before)) __atomic_store_n(&slot.tag, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&slot.first_line, page << (kPageBits - kLineBits), __ATOMIC_SEQ_CST);
+  if (!(standing_of(share) == before)) __atomic_store_n(&slot.first_line, 0, __ATOMIC_RELAXED);
   return slot.counts[line & mask];
 }
 
@@ -107,21 +151,21 @@ uint64_t empty_slot(Thread& thread, PageSlot* slots, unsigned index) {
   SlotUse& use = table.uses[index];
   if (use.share == nullptr) return 0;
   PageSlot& slot = slots[index];
-  __atomic_store_n(&slot.tag, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&slot.first_line, 0, __ATOMIC_RELAXED);
   slot.readable = slot.writable = 0;
-  uint64_t found = 0;
-  if (slot.mask != 0) {
-    found = take_lines(thread, table, index);
-  } else {
-    LineCounter& counter = slot.counts[0];
-    if ((counter.reads | counter.writes) != 0 && thread.work->counting)
-      count_in_page(thread, *use.share, counter.reads, counter.writes);
-    counter = {};
-  }
+  const uint64_t found = take_counts(thread, slot, index).lines;
   if (use.by_line)
     for (Share*& share : table.line_shares[index]) share = nullptr;
   use.share = nullptr;
   return found;
+}
+
+bool is_taken(Thread& thread, uintptr_t address, const Share& share) {
+  constexpr uint8_t kMostChallenges = 6;
+  SlotUse& use = thread.work->slots->uses[address >> kPageBits & (kCachedPages - 1)];
+  return use.share != nullptr && use.page != address >> kPageBits &&
+         (share.granules != nullptr || counts_by_lines(thread, share)) &&
+         ++use.challenges < kMostChallenges;
 }
 
 void count_in_entry(Thread& thread, PageEntry& entry, bool is_write, uint64_t count) {
@@ -146,11 +190,18 @@ void mark_entry(Thread& thread, uintptr_t address, const Share& share) {
 void flush_slots(Thread& thread, PageSlot* slots) {
   SlotTable& table = *thread.work->slots;
   take_pending(thread, table);
-  for (; table.used_count > 0; --table.used_count) {
-    const unsigned index = table.used[table.used_count - 1];
+  const bool is_own = this_thread.thread == &thread;
+  uint32_t left = 0;
+  for (uint32_t n = 0; n < table.used_count; ++n) {
+    const uint16_t index = table.used[n];
+    if (is_own && stays(thread, slots[index], index)) {
+      table.used[left++] = index;
+      continue;
+    }
     empty_slot(thread, slots, index);
     table.uses[index].is_listed = false;
   }
+  table.used_count = left;
 }
 
 void look_around_slots(Thread& thread) {
@@ -174,7 +225,7 @@ void look_around_slots(Thread& thread) {
 
 void forget_lines(uintptr_t low, uintptr_t high) {
   PageSlot& slot = slot_of(low);
-  if (__atomic_load_n(&slot.tag, __ATOMIC_RELAXED) != low >> kPageBits) return;
+  if (page_in(slot) != low >> kPageBits) return;
   for (uint64_t line = low >> kLineBits; line <= (high - 1) >> kLineBits; ++line) {
     slot.readable &= ~bit_of(line);
     slot.writable &= ~bit_of(line);

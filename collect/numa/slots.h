@@ -13,10 +13,13 @@ inline constexpr uint32_t kMostPending = 1u << 15;
 /// What a slot is of, and where its counts go.
 struct SlotUse {
   uint64_t page;
-  Share* share;    ///< null: of nothing
-  uint32_t life;   ///< of the page (PageLines), unless by_line
-  bool by_line;    ///< each line has its own share: small objects lie in the page
-  bool is_listed;  ///< in SlotTable::used
+  Share* share;        ///< null: of nothing
+  uint32_t life;       ///< of the page (PageLines), unless by_line
+  bool by_line;        ///< each line has its own share: small objects lie in the page
+  bool is_listed;      ///< in SlotTable::used
+  uint8_t idle;        ///< how often it had nothing to hand in
+  uint8_t challenges;  ///< how often another page wanted its place
+  uint32_t changes;    ///< by_line: of the page's granules
 };
 
 /// A page whose accesses are counted in the thread's PageEntry, and where they go.
@@ -39,6 +42,10 @@ struct SlotTable {
 inline PageSlot& slot_of(uintptr_t address) {
   return __fathom_numa_pages[address >> kPageBits & (kCachedPages - 1)];
 }
+/// The page's number; 0: of none.
+inline uint64_t page_in(const PageSlot& slot) {
+  return __atomic_load_n(&slot.first_line, __ATOMIC_RELAXED) >> (kPageBits - kLineBits);
+}
 inline uint64_t bit_of(uint64_t line) {
   return uint64_t(1) << line % kLinesOfPage;
 }
@@ -48,6 +55,10 @@ inline uint64_t bit_of(uint64_t line) {
 /// of interest from the first write on.
 LineCounter& take_up(Thread& thread, uintptr_t address, Share& share);
 
+/// Whether another page has the address's slot, and may keep it for now: two that are used in turns
+/// would push each other out all the time. (Pages with an entry have counted there for long.)
+bool is_taken(Thread& thread, uintptr_t address, const Share& share);
+
 /// Adds accesses to a page that may be counted in its entry.
 void count_in_entry(Thread& thread, PageEntry& entry, bool is_write, uint64_t count);
 /// From now on accesses to the page of `share` may be, if no line of it is of interest.
@@ -56,7 +67,8 @@ void mark_entry(Thread& thread, uintptr_t address, const Share& share);
 /// Moves a slot's counts to its shares; the slot is of nothing then. Returns which lines it had
 /// counts of.
 uint64_t empty_slot(Thread& thread, PageSlot* slots, unsigned index);
-/// All slots.
+/// The counts of all slots. Slots of the calling thread stay if what they let it count is the same
+/// in its next phase, until they are not used any longer.
 void flush_slots(Thread& thread, PageSlot* slots);
 /// All slots of the calling thread; lines that are worth it are tracked by words from now on.
 void look_around_slots(Thread& thread);

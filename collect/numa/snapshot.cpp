@@ -82,12 +82,8 @@ void Snapshot::add_thread(const Thread& thread) {
   out.end_ns = thread.end_ns.load(std::memory_order_acquire);
   const bool runs = out.end_ns == 0;
   if (runs) out.end_ns = time_ns();
-  const uint64_t now = runs ? cpu_time_ns(thread.cpu_clock) : 0;
-  const uint64_t cpu = thread.final_cpu_ns.get() + now;
-  uint64_t idle = thread.idle_cpu_ns.get();
-  if (const uint64_t since = thread.idle_since.get(); since != 0 && now > since)
-    idle += now - since;
-  out.cpu_ns = cpu > idle ? cpu - idle : 0;
+  out.cpu_ns = busy_ns(thread);
+  out.parallel_accesses = parallel_accesses(thread);
   out.reads = thread.reads.get();
   out.writes = thread.writes.get();
   out.spin_reads = thread.spin_reads.get();

@@ -269,6 +269,30 @@ Hook::~Hook() {
   errno = errno_;
 }
 
+uint64_t busy_ns(const Thread& thread) {
+  const bool runs = thread.slots.load(std::memory_order_acquire) != nullptr;
+  const uint64_t now = runs ? cpu_time_ns(thread.cpu_clock) : 0;
+  uint64_t idle = thread.idle_cpu_ns.get();
+  if (const uint64_t since = thread.idle_since.get(); since != 0 && now > since)
+    idle += now - since;
+  const uint64_t cpu = thread.final_cpu_ns.get() + now;
+  return cpu > idle ? cpu - idle : 0;
+}
+
+uint64_t parallel_accesses(const Thread& thread) {
+  const uint64_t now = thread.reads.get() + thread.writes.get();
+  const uint64_t begun = thread.serial_accesses.get();
+  const bool more = thread.in_parallel && now > begun;
+  return thread.parallel_accesses.get() + (more ? now - begun : 0);
+}
+
+void set_parallel(Thread& thread, bool parallel) {
+  if (parallel == thread.in_parallel) return;
+  thread.parallel_accesses.set(parallel_accesses(thread));
+  thread.serial_accesses.set(thread.reads.get() + thread.writes.get());
+  thread.in_parallel = parallel;
+}
+
 uint32_t thread_count() {
   return count.load(std::memory_order_acquire);
 }
@@ -295,11 +319,11 @@ uint32_t first_open_phase() {
   return first;
 }
 
-void clear_tags() {
+void clear_slots() {
   for_each_running([](Thread& thread) {
     PageSlot* slots = thread.slots.load(std::memory_order_acquire);
     for (unsigned i = 0; i < kCachedPages; ++i)
-      __atomic_store_n(&slots[i].tag, 0, __ATOMIC_RELAXED);
+      __atomic_store_n(&slots[i].first_line, 0, __ATOMIC_RELAXED);
   });
 }
 
@@ -307,18 +331,18 @@ void forget_shares(uintptr_t low, uintptr_t high) {
   for_each_running([=](Thread& thread) { thread.work->shares.erase(low, high); });
 }
 
-void clear_tags(uintptr_t low, uintptr_t high) {
-  // At the end all tags are cleared already, and the collector holds the lock of the thread whose
+void clear_slots(uintptr_t low, uintptr_t high) {
+  // At the end all slots are cleared already, and the collector holds the lock of the thread whose
   // counts it hands in.
   if (!is_recording()) return;
   const uint64_t first = low >> kPageBits, last = (high - 1) >> kPageBits;
-  if (last - first >= kCachedPages) return clear_tags();
+  if (last - first >= kCachedPages) return clear_slots();
   for_each_running([=](Thread& thread) {
     PageSlot* slots = thread.slots.load(std::memory_order_acquire);
     for (uint64_t page = first; page <= last; ++page) {
-      uint64_t* tag = &slots[page % kCachedPages].tag;
-      if (__atomic_load_n(tag, __ATOMIC_SEQ_CST) == page)
-        __atomic_store_n(tag, 0, __ATOMIC_RELAXED);
+      uint64_t* line = &slots[page % kCachedPages].first_line;
+      if (__atomic_load_n(line, __ATOMIC_SEQ_CST) == page << (kPageBits - kLineBits))
+        __atomic_store_n(line, 0, __ATOMIC_RELAXED);
     }
     thread.work->shares.unmark(low, high);
   });

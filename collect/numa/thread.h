@@ -63,17 +63,19 @@ struct Thread {
   Counter final_cpu_ns, idle_cpu_ns;
   uint64_t parallel_start;
   Counter parallel_ns;
+  Counter serial_accesses;    ///< all until the parallel part that it is in
+  Counter parallel_accesses;  ///< in the parallel parts before
 
   Counter reads, writes, spin_reads, not_counted;
   Counter contended_locks, condition_waits, barrier_waits, semaphore_waits, wait_ns;
 
   std::atomic<uint32_t> phase;
-  std::atomic<uint32_t> bound;   ///< it will do nothing in an earlier phase
-  bool creating;                 ///< since the last boundary it has created threads, and no other
-  bool in_parallel;              ///< others run as well, as far as the program's logic goes
-  std::atomic<uint32_t> busy;    ///< it changes what is counted
-  SpinLock slots_lock;           ///< while another thread reads or clears the slots
-  std::atomic<PageSlot*> slots;  ///< null: it has ended
+  std::atomic<uint32_t> bound;    ///< it will do nothing in an earlier phase
+  bool creating;                  ///< since the last boundary it has created threads, and no other
+  std::atomic<bool> in_parallel;  ///< others run as well, as far as the program's logic goes
+  std::atomic<uint32_t> busy;     ///< it changes what is counted
+  SpinLock slots_lock;            ///< while another thread reads or clears the slots
+  std::atomic<PageSlot*> slots;   ///< null: it has ended
   Work* work;
   std::atomic<pthread_t> handle;
   std::atomic<bool> joinable;
@@ -136,6 +138,14 @@ void adopt_thread(Thread& thread);
 void end_thread(Thread& thread);
 
 uint32_t thread_count();
+/// The processor time that it has used so far, idle waiting left out; final once it has ended.
+uint64_t busy_ns(const Thread& thread);
+/// record::NumaThread::parallel_accesses, until now.
+uint64_t parallel_accesses(const Thread& thread);
+/// What the thread has handed in so far was done alone, or while others ran; what comes is
+/// `parallel` or not.
+void set_parallel(Thread& thread, bool parallel);
+
 /// Null while it is being made.
 Thread* thread_at(uint32_t index);
 /// The thread that pthread_join will wait for. Null if it is unknown.
@@ -165,9 +175,10 @@ void count_running(int change);
 
 /// All threads look up anew what the pages in [low, high) belong to.
 void forget_shares(uintptr_t low, uintptr_t high);
-/// Sets the tags of all threads to 0, so that each comes to the runtime at its next access.
-void clear_tags();
+/// Has the slots of all threads be of no page, so that each comes to the runtime at its next
+/// access.
+void clear_slots();
 /// The same for the pages that overlap [low, high).
-void clear_tags(uintptr_t low, uintptr_t high);
+void clear_slots(uintptr_t low, uintptr_t high);
 
 }  // namespace fathom::numa

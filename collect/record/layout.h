@@ -281,6 +281,7 @@ struct NumaThread {
   uint64_t contended_locks, condition_waits, barrier_waits, semaphore_waits;
   uint64_t wait_ns;      ///< in those
   uint64_t parallel_ns;  ///< of the time from start to end, how long other threads ran as well
+  uint64_t parallel_accesses;  ///< of all, those where others ran as well, by the program's logic
 };
 enum class ObjectKind : uint32_t { heap = 0, mapping = 1, module_data = 2, stack = 3, unknown = 4 };
 /// Memory that was allocated at one place: all objects of the same allocation call path and size
@@ -375,7 +376,7 @@ struct LaunchArguments {
   uint32_t set;
 };
 
-static_assert(sizeof(NumaSnapshot) == 48 && sizeof(NumaThread) == 144 && sizeof(NumaObject) == 80);
+static_assert(sizeof(NumaSnapshot) == 48 && sizeof(NumaThread) == 152 && sizeof(NumaObject) == 80);
 static_assert(sizeof(NumaPage) == 72 && sizeof(NumaLine) == 48 && sizeof(NumaLineThread) == 136);
 static_assert(sizeof(NumaPlace) == 32 && sizeof(NumaPageThread) == 24);
 static_assert(sizeof(CallPathNode) == 24 && sizeof(ApiCall) == 24 && sizeof(PcSample) == 40);

@@ -42,7 +42,7 @@ void hand_in(size_t at) {
     totals.writes += counter.writes;
     counter = {};
   }
-  __fathom_numa_pages[at].tag = 0;
+  __fathom_numa_pages[at].first_line = 0;
 }
 
 /// As the runtime does: an access across two lines is one of the first.
@@ -55,7 +55,8 @@ void count(uintptr_t address, uint32_t flags) {
   const size_t at = page % kCachedPages;
   if (g_slot_pages[at] != page) hand_in(at);
   g_slot_pages[at] = page;
-  __fathom_numa_pages[at] = {page, g_counts[at], kLinesOfPage - 1, ~uint64_t(0), ~uint64_t(0)};
+  __fathom_numa_pages[at] = {page * kLinesOfPage, g_counts[at], kLinesOfPage - 1, ~uint64_t(0),
+                             ~uint64_t(0)};
   LineCounter& counter = g_counts[at][line % kLinesOfPage];
   ++(flags & kIsWrite ? counter.writes : counter.reads);
 }

@@ -6,7 +6,7 @@
 
 namespace {
 
-constexpr long kRows = 8192, kColumns = 64, kRounds = 100, kRowsOfPage = PAGE / (kColumns * 8);
+constexpr long kRows = 512, kColumns = 64, kRounds = 8000, kRowsOfPage = PAGE / (kColumns * 8);
 
 double smooth(double* row) {
   double sum = 0;

@@ -5,7 +5,7 @@
 
 namespace {
 
-constexpr unsigned kEntries = 1 << 13, kLookups = 60000000;
+constexpr unsigned kEntries = 1 << 12, kLookups = 60000000;
 
 int threads;
 unsigned* table;

@@ -330,7 +330,7 @@ TEST_F(DatabaseTest, KeepsThreadsAndObjects) {
     EXPECT_EQ(x.program, y.program);
     EXPECT_EQ(x.process, y.process);
     EXPECT_EQ(x.threads, y.threads);
-    EXPECT_EQ(x.mean_cpu_ms, y.mean_cpu_ms);
+    EXPECT_EQ(x.time_ms, y.time_ms);
     EXPECT_EQ(x.parallel_share, y.parallel_share);
     EXPECT_EQ(x.migration_score, y.migration_score);
     EXPECT_EQ(x.phases, y.phases);
@@ -345,7 +345,7 @@ TEST_F(DatabaseTest, KeepsThreadsAndObjects) {
   }
   for (const char* damage : {"UPDATE numa_threads SET numa_process = 2 WHERE rowid = 1",
                              "UPDATE numa_objects SET remote = reads + writes + 1 WHERE rowid = 1",
-                             "UPDATE numa_processes SET mean_cpu_ms = 'long'"}) {
+                             "UPDATE numa_processes SET time_ms = 'long'"}) {
     std::string file = written(a);
     run_sql(file, damage);
     EXPECT_NE(read_error(file).find("damaged profile database"), std::string::npos) << damage;

@@ -351,14 +351,14 @@ class ProfileReader {
 
   void read_numa(Profile& profile) {
     each("numa_processes",
-         "program, process, threads, mean_cpu_ms, parallel_share, migration_score, phases, "
+         "program, process, threads, time_ms, parallel_share, migration_score, phases, "
          "sampling, accesses_not_counted, topology",
          0, [&](Rows& rows) {
            NumaFacts& n = profile.numa.emplace_back();
            n.program = rows.text();
            n.process = rows.u32();
            n.threads = rows.u64();
-           n.mean_cpu_ms = rows.real();
+           n.time_ms = rows.real();
            n.parallel_share = rows.real();
            n.migration_score = rows.real();
            n.phases = rows.u32();

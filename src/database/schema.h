@@ -5,7 +5,7 @@
 
 namespace fathom {
 
-inline constexpr uint32_t kSchemaVersion = 2;
+inline constexpr uint32_t kSchemaVersion = 3;
 /// SQLite's application id: "Fthm".
 inline constexpr uint32_t kApplicationId = 0x4674686d;
 
@@ -192,7 +192,7 @@ CREATE TABLE numa_processes (
   id INTEGER PRIMARY KEY,
   program TEXT NOT NULL, process INTEGER NOT NULL,
   threads INTEGER NOT NULL, -- that ran
-  mean_cpu_ms REAL NOT NULL, -- the "time" of the scores
+  time_ms REAL NOT NULL, -- the "time" of the scores
   parallel_share REAL NOT NULL, -- of the run's time in which several threads ran
   migration_score REAL NOT NULL,
   phases INTEGER NOT NULL,

@@ -200,7 +200,7 @@ class ProfileWriter {
     Inserter objects(database_, "numa_objects");
     uint32_t id = 0;
     for (const NumaFacts& n : profile_.numa) {
-      processes.add(id, n.program, n.process, n.threads, n.mean_cpu_ms, n.parallel_share,
+      processes.add(id, n.program, n.process, n.threads, n.time_ms, n.parallel_share,
                     n.migration_score, n.phases, n.sampling, n.accesses_not_counted, n.topology);
       for (const NumaThreadFacts& t : n.thread_facts)
         threads.add(id, t.index, t.kind, t.start, file(t.at.file), t.at.line, t.reads, t.writes,

@@ -75,7 +75,7 @@ struct LaunchFigures {
   double empty_kernel_us = 0;   ///< time of a kernel that does nothing, as kernels' times are taken
   double stream_launch_us = 0;  ///< from one launch to the next in one stream, empty kernels
   double graph_launch_us = 0;   ///< the same within a CUDA graph
-  double between_us = 0;        ///< from one kernel's last result to the next one's first instruction
+  double between_us = 0;     ///< from one kernel's last result to the next one's first instruction
   double block_cycles = 0;   ///< cycles from one block to the next that one multiprocessor starts
   double block_latency = 0;  ///< cycles from a block's end until its successor's first instruction
 };

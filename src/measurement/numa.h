@@ -26,6 +26,7 @@ struct NumaThread {
   uint64_t reads = 0, writes = 0, spin_reads = 0;
   uint64_t contended_locks = 0, condition_waits = 0, barrier_waits = 0, semaphore_waits = 0;
   uint64_t wait_ns = 0, parallel_ns = 0;
+  uint64_t parallel_accesses = 0;  ///< where others ran as well
 };
 
 enum class NumaObjectKind : uint8_t { heap, mapping, module_data, stack, unknown };

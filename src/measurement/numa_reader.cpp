@@ -109,6 +109,7 @@ const char* NumaReader::add(const record::NumaThread& thread) {
   out.semaphore_waits = thread.semaphore_waits;
   out.wait_ns = thread.wait_ns;
   out.parallel_ns = thread.parallel_ns;
+  out.parallel_accesses = thread.parallel_accesses;
   return nullptr;
 }
 

@@ -40,7 +40,7 @@ struct NumaFacts {
   std::string program;  ///< file name of the executable
   uint32_t process = 0;
   uint64_t threads = 0;       ///< that ran
-  double mean_cpu_ms = 0;     ///< the "time" of the scores
+  double time_ms = 0;         ///< the "time" of the scores
   double parallel_share = 0;  ///< of the run's time in which several threads ran
   double migration_score = 0;
   uint32_t phases = 0;

@@ -487,7 +487,7 @@ std::vector<NumaFacts> sample_numa() {
   numa.program = "solver";
   numa.process = 1;
   numa.threads = 2;
-  numa.mean_cpu_ms = 125.5;
+  numa.time_ms = 125.5;
   numa.parallel_share = 0.75;
   numa.migration_score = 12.25;
   numa.phases = 4;

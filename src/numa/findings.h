@@ -16,8 +16,12 @@ struct NumaView {
   const std::vector<Subject>& subjects;
 };
 
-/// Fills the scores of a subject, from the times and the threads of its program.
-void set_scores(const NumaFacts& program, NumaObjectFacts& facts);
+/// How many threads work while others do: one that only sets up, and waits for the others, does
+/// not.
+uint64_t parallel_threads(const NumaMeasurement& numa);
+/// Fills the scores of a subject, from the time and the threads of its program, of which `parallel`
+/// work while others do.
+void set_scores(const NumaFacts& program, uint64_t parallel, NumaObjectFacts& facts);
 double parallel_share(const NumaMeasurement& numa);
 /// `cpu_seconds`: of all threads together.
 double migration_score(const NumaMeasurement& numa, double cpu_seconds);

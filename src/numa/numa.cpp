@@ -57,7 +57,8 @@ NumaFacts facts_of(const NumaMeasurement& numa, const Process& process, const Na
     ++facts.threads;
     cpu_ns += double(thread.cpu_ns);
   }
-  if (facts.threads) facts.mean_cpu_ms = cpu_ns / 1e6 / double(facts.threads);
+  // A serial part counts as if it were divided as well: else scores would shrink with more threads.
+  facts.time_ms = cpu_ns / 1e6 / std::max(1.0, double(parallel_threads(numa)));
   facts.parallel_share = parallel_share(numa);
   facts.migration_score = migration_score(numa, cpu_ns / 1e9);
   facts.phases = numa.epochs;
@@ -66,7 +67,7 @@ NumaFacts facts_of(const NumaMeasurement& numa, const Process& process, const Na
   return facts;
 }
 
-void warn(const NumaMeasurement& numa, const std::string& process, double cpu_ms,
+void warn(const NumaMeasurement& numa, const std::string& process, double time_ms,
           Profile& profile) {
   auto add = [&](std::string what, std::string hint) {
     profile.warnings.push_back(
@@ -78,7 +79,7 @@ void warn(const NumaMeasurement& numa, const std::string& process, double cpu_ms
   if (numa.accesses_not_counted)
     add(human_count(numa.accesses_not_counted) + " memory accesses were not counted",
         "they were by threads or in memory that could not be tracked");
-  if (!numa.modules.empty() && cpu_ms <= 0)
+  if (!numa.modules.empty() && time_ms <= 0)
     add("the threads' processor time is unknown: there are no scores", "record again");
 }
 
@@ -90,13 +91,13 @@ void analyze_process(const Measurement& measurement, uint32_t number, const Numa
   NumaFacts facts = facts_of(numa, process, names);
   facts.process = number;
   facts.topology = options.topology.text();
-  double cpu_ms = facts.mean_cpu_ms * double(facts.threads);
-  warn(numa, process.folder, cpu_ms, profile);
+  warn(numa, process.folder, facts.time_ms, profile);
   std::vector<Subject> subjects = gather_subjects(numa, names);
   ProgramLoad load;
   load.threads = facts.threads;
+  uint64_t parallel = parallel_threads(numa);
   for (Subject& subject : subjects) {
-    set_scores(facts, subject.facts);
+    set_scores(facts, parallel, subject.facts);
     load.accesses += subject.accesses();
     load.remote += double(subject.facts.remote);
   }
@@ -112,17 +113,28 @@ void analyze_process(const Measurement& measurement, uint32_t number, const Numa
 
 }  // namespace
 
-void set_scores(const NumaFacts& program, NumaObjectFacts& facts) {
-  if (program.mean_cpu_ms <= 0) return;
+uint64_t parallel_threads(const NumaMeasurement& numa) {
+  constexpr double kLeast = 0.01;  // of the busiest thread's accesses
+  uint64_t most = 0, count = 0;
+  for (const NumaThread& thread : numa.threads) most = std::max(most, thread.parallel_accesses);
+  for (const NumaThread& thread : numa.threads)
+    count += most > 0 && double(thread.parallel_accesses) >= kLeast * double(most);
+  return count;
+}
+
+void set_scores(const NumaFacts& program, uint64_t parallel, NumaObjectFacts& facts) {
+  if (program.time_ms <= 0) return;
   // Of T threads that use an object alike, a thread finds the memory at another one in T - 1 of T
-  // accesses. Divided by T - 1, scores do not grow with the number of threads.
-  double others = std::max(1.0, double(program.threads) - 1);
-  double scale = std::ldexp(1.0, int(program.sampling)) / (program.mean_cpu_ms * others);
+  // accesses, and of those that work at the same time all but itself take lines away from it.
+  // Divided by these others, scores do not grow with the number of threads.
+  double each = std::ldexp(1.0, int(program.sampling)) / program.time_ms;
+  double scale = each / std::max(1.0, double(program.threads) - 1);
+  double sharing_scale = each / std::max(1.0, double(parallel) - 1);
   double invalidations = facts.false_invalidations + facts.true_invalidations;
   // An object whose lines wander between the caches has another problem than where its pages are.
   if (2 * invalidations <= double(facts.remote)) facts.remote_score = double(facts.remote) * scale;
-  facts.false_score = facts.false_invalidations * scale;
-  facts.true_score = facts.true_invalidations * scale;
+  facts.false_score = facts.false_invalidations * sharing_scale;
+  facts.true_score = facts.true_invalidations * sharing_scale;
 }
 
 Finding finding_about(const NumaView& view, const Subject& subject) {

@@ -86,8 +86,10 @@ TEST_P(WithWorkers, BlocksOfAnArrayGoToTheirThreads) {
   Finding finding =
       find("remote-access", "block-interleave", "heap memory of make_field, app.cpp:12", 12);
   EXPECT_TRUE(contains(suggestions(finding), "pages 0 to 7: thread 1; pages 8 to 15: thread 2"));
-  // A million by each worker, in 100 ms, and beside each thread there are as many as workers.
-  EXPECT_NEAR(evidence(finding, "remote score"), 1e6 / 100, 1e-6);
+  // A million by each worker, in 100 ms and its part of the main thread's; and beside each thread
+  // there are as many as workers.
+  double workers = double(GetParam());
+  EXPECT_NEAR(evidence(finding, "remote score"), 1e6 / (100 + 100 / workers), 1e-6);
   ASSERT_GE(finding.related.size(), 3u);
   EXPECT_EQ(finding.related[0].role, "read here");
   EXPECT_EQ(finding.related[0].what, "in work, 70% of the sampled accesses");
@@ -116,6 +118,34 @@ TEST_P(WithWorkers, CountersSideBySideArePadded) {
   EXPECT_TRUE(contains(suggestions(finding), "from a stride of 8 bytes to 64"))
       << suggestions(finding);
   EXPECT_TRUE(contains(suggestions(finding), "128 bytes"));
+}
+
+TEST_P(WithWorkers, FieldsOfStructsOnTheHeapAreNamed) {
+  program_.structs(8, 16);
+  Finding finding = find("false-sharing", "padding", "heap memory of make_tallies, app.cpp:22", 22);
+  EXPECT_TRUE(contains(finding.text,
+                       "[0].count (words 2 to 3) by thread 1; [1].count (words 6 to 7) "
+                       "by thread 2"))
+      << finding.text;
+  EXPECT_TRUE(
+      contains(suggestions(finding), "pad the struct tally from a stride of 16 bytes to 64"))
+      << suggestions(finding);
+  EXPECT_EQ(finding.related.at(0).at.line, 42u);
+  EXPECT_TRUE(contains(finding.related.at(0).what, "in work, "));
+}
+
+/// The words that are used are not those that the code says it accesses, or the block is not made
+/// of such structs: then their names would be guesses.
+TEST(Numa, FieldsThatAreNotCertainAreNotNamed) {
+  for (auto [told, size] : {std::pair{0u, 16u}, std::pair{8u, 24u}}) {
+    NumaProgram program(4);
+    program.structs(told, size);
+    Finding finding = only(analyzed(program));
+    EXPECT_EQ(finding.kind, "false-sharing");
+    EXPECT_FALSE(contains(finding.text, "count")) << finding.text;
+    EXPECT_TRUE(contains(finding.text, "words 2 to 3 by thread 1")) << finding.text;
+    EXPECT_FALSE(contains(suggestions(finding), "tally"));
+  }
 }
 
 TEST_P(WithWorkers, FieldsOfAGlobalStructAreNamed) {
@@ -179,25 +209,41 @@ TEST_P(WithWorkers, ACleanProgramHasNoFinding) {
   EXPECT_TRUE(analyzed(program_).findings.empty());
 }
 
-/// The same work by more threads: of T of them, T - 1 are others than a page's or a line's last
-/// one.
+/// The same work by more threads. Of T of them, T - 1 are others than a line's last one, and than a
+/// page's first one, unless that is a main thread that only waits for them.
 TEST(Numa, ScoresDoNotDependOnTheNumberOfThreads) {
-  auto scores = [](uint64_t threads) {
-    NumaFacts program;
-    program.threads = threads;
-    program.mean_cpu_ms = 1600.0 / double(threads);
-    NumaObjectFacts object;
-    object.remote = 16'000'000 * (threads - 1) / threads;
-    set_scores(program, object);
-    double remote = object.remote_score;
-    object.false_invalidations = object.true_invalidations = double(object.remote);
-    set_scores(program, object);
-    EXPECT_DOUBLE_EQ(object.false_score, remote);
-    EXPECT_DOUBLE_EQ(object.true_score, remote);
-    return remote;
-  };
-  for (uint64_t threads : {2, 4, 8, 16}) EXPECT_DOUBLE_EQ(scores(threads), 10'000) << threads;
-  EXPECT_EQ(scores(1), 0);
+  constexpr double kAccesses = 16'000'000;
+  for (bool main_waits : {false, true})
+    for (uint64_t workers : {2, 4, 8, 16}) {
+      double by_others = kAccesses * double(workers - 1) / double(workers);
+      NumaFacts program;
+      program.threads = workers + main_waits;
+      program.time_ms = 1600.0 / double(workers);
+      NumaObjectFacts object;
+      object.remote = uint64_t(main_waits ? kAccesses : by_others);
+      set_scores(program, workers, object);
+      EXPECT_DOUBLE_EQ(object.remote_score, 10'000) << workers << main_waits;
+      object.false_invalidations = object.true_invalidations = by_others;
+      set_scores(program, workers, object);
+      EXPECT_DOUBLE_EQ(object.false_score, 10'000) << workers << main_waits;
+      EXPECT_DOUBLE_EQ(object.true_score, 10'000) << workers << main_waits;
+    }
+}
+
+TEST(Numa, AThreadThatOnlyWaitsIsNotOneOfThoseThatShare) {
+  Measurement measurement = NumaProgram(4).read();
+  NumaMeasurement& numa = measurement.processes[0].numa;
+  EXPECT_EQ(parallel_threads(numa), 4u);
+  numa.threads[0].parallel_accesses = numa.threads[1].parallel_accesses / 200;
+  EXPECT_EQ(parallel_threads(numa), 4u);
+  numa.threads[0].parallel_accesses = numa.threads[1].parallel_accesses / 20;
+  EXPECT_EQ(parallel_threads(numa), 5u);
+}
+
+TEST(Numa, TheTimeIsDividedByTheThreadsThatWork) {
+  NumaProgram program(4);
+  program.blocks();
+  EXPECT_DOUBLE_EQ(analyzed(program).numa.at(0).time_ms, (100 + 4 * 100) / 4.0);
 }
 
 TEST(Numa, LocalAndRemoteAccessesAddUp) {
@@ -378,6 +424,19 @@ TEST(Numa, ForgedRecordsNeverBreakTheAnalysis) {
     }
     testing::write_files(directory.path(), {{file, bytes}});
   }
+}
+
+TEST(Numa, OpenMPThreadsAreNotComparedWithOthers) {
+  NumaProgram program(4);
+  program.stages(3);
+  Measurement measurement = program.read();
+  Profile before, after;
+  find_numa_issues(measurement, {}, before);
+  EXPECT_EQ(only(before).kind, "load-imbalance");
+  for (NumaThread& thread : measurement.processes[0].numa.threads)
+    if (thread.index > 2) thread.kind = NumaThreadKind::openmp;
+  find_numa_issues(measurement, {}, after);
+  EXPECT_TRUE(after.findings.empty());
 }
 
 TEST(Numa, HelpersOfOneThreadAreNoImbalance) {

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "numa/findings.h"
+#include "numa/heap_types.h"
 
 namespace fathom {
 namespace {
@@ -83,7 +84,13 @@ std::string words_text(size_t first, size_t last) {
 class SharingSearch {
  public:
   SharingSearch(const NumaView& view, const Subject& subject) : view_(view), subject_(subject) {
-    if (subject.variable) fields_ = fields_of(subject.variable->type);
+    if (subject.variable) {
+      fields_ = fields_of(subject.variable->type);
+      extent_ = subject.variable->size;
+      element_ = subject.variable->element_size;
+    } else if (auto type = heap_type_of(view, subject); type) {
+      name_heap(*type);
+    }
     find_stride();
   }
 
@@ -117,10 +124,41 @@ class SharingSearch {
     return threads.size();
   }
 
+  /// Names the fields of a struct on the heap, if all words that are used much are of fields that
+  /// code accessed as such: what lies before the structs would move them, for one.
+  void name_heap(const HeapType& type) {
+    std::vector<Field> fields = fields_of(type.text);
+    auto is_accessed = [&](const Field& field) {
+      auto first = std::lower_bound(type.offsets.begin(), type.offsets.end(), field.offset);
+      return first != type.offsets.end() &&
+             *first - field.offset < std::max(field.size, uint64_t{1});
+    };
+    for (const NumaLine* line : subject_.lines)
+      for (const NumaLineShare& share : line->shares)
+        for (size_t word = 0; word < kWordsOfLine; ++word) {
+          uint64_t address = line->address + word * kBytesOfWord;
+          if (use_of(share, word) <= kUsesWord * use_of(share) || address < subject_.base ||
+              address - subject_.base >= subject_.facts.bytes)
+            continue;
+          uint64_t offset = (address - subject_.base) % type.size;
+          if (std::none_of(fields.begin(), fields.end(), [&](const Field& field) {
+                return holds(field, offset) && is_accessed(field);
+              }))
+            return;
+        }
+    fields_ = std::move(fields);
+    extent_ = subject_.facts.bytes;
+    element_ = extent_ > type.size ? type.size : 0;
+    struct_ = type.text.substr(0, type.text.find(" {"));
+  }
+
+  static bool holds(const Field& field, uint64_t offset) {
+    return offset >= field.offset && offset - field.offset < field.size;
+  }
+
   /// By how many bytes the threads' parts of the object follow each other, if they do so regularly.
   void find_stride() {
-    if (subject_.variable && subject_.variable->element_size)
-      stride_ = subject_.variable->element_size;
+    stride_ = element_;
     if (stride_ || !fields_.empty()) return;
     std::map<uint64_t, uint32_t> owners;  // by the address of a word: who writes it most
     for (const NumaLine* line : subject_.lines)
@@ -177,19 +215,17 @@ class SharingSearch {
 
   /// The field, the element or the neighbouring variable that a word belongs to; may be empty.
   std::string name_of(const NumaLine& line, size_t word) const {
-    if (!subject_.variable) return "";
     uint64_t address = line.address + word * kBytesOfWord;
-    if (address < subject_.base || address - subject_.base >= subject_.variable->size)
-      return neighbour_at(line, address);
+    if (address < subject_.base || address - subject_.base >= extent_)
+      return subject_.variable ? neighbour_at(line, address) : "";
     uint64_t offset = address - subject_.base;
     std::string name;
-    if (uint64_t size = subject_.variable->element_size) {
-      name = format("[%llu]", static_cast<unsigned long long>(offset / size));
-      offset %= size;
+    if (element_) {
+      name = format("[%llu]", static_cast<unsigned long long>(offset / element_));
+      offset %= element_;
     }
     for (const Field& field : fields_)
-      if (offset >= field.offset && offset - field.offset < field.size)
-        return name + (name.empty() ? "" : ".") + field.name;
+      if (holds(field, offset)) return name + (name.empty() ? "" : ".") + field.name;
     return name;
   }
 
@@ -263,14 +299,16 @@ class SharingSearch {
           "is only read away from what is written"};
     } else if (stride_ > 0) {
       uint64_t padded = (stride_ + kBytesOfLine - 1) / kBytesOfLine * kBytesOfLine;
-      const char* what = fields_.empty() ? "the array's elements" : "the struct";
+      std::string what = fields_.empty()   ? "the array's elements"
+                         : struct_.empty() ? "the struct"
+                                           : "the struct " + struct_;
       finding.suggestions = {
           stride_ % kBytesOfLine == 0
               ? std::string("align the array to 64 bytes: its elements have whole lines, but begin "
                             "in the middle of one")
               : format("pad %s from a stride of %llu bytes to %llu%s, so that each "
                        "thread's part has lines of its own",
-                       what, static_cast<unsigned long long>(stride_),
+                       what.c_str(), static_cast<unsigned long long>(stride_),
                        static_cast<unsigned long long>(padded),
                        how_to_align(subject_.facts.at).c_str()),
           "or let each thread add up in a local variable and write the result once"};
@@ -315,6 +353,9 @@ class SharingSearch {
   const NumaView& view_;
   const Subject& subject_;
   std::vector<Field> fields_;
+  uint64_t extent_ = 0;   ///< bytes from the subject's base on whose parts have names
+  uint64_t element_ = 0;  ///< bytes of an array's elements there; 0: it is none
+  std::string struct_;    ///< name of the struct, of memory on the heap
   uint64_t stride_ = 0;
 };
 

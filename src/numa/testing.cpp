@@ -1,5 +1,7 @@
 #include "numa/testing.h"
 
+#include "base/text.h"
+
 namespace fathom::testing {
 namespace {
 
@@ -99,6 +101,7 @@ NumaProgram::NumaProgram(uint32_t workers) : workers_(workers) {
   thread.start_module = app_;
   thread.start_address = 0x20;
   thread.reads = thread.writes = kAccessesEach;
+  thread.parallel_accesses = 2 * kAccessesEach;
   for (uint32_t i = 1; i <= workers; ++i) threads_.push_back(thread);
 }
 
@@ -112,7 +115,7 @@ uint32_t NumaProgram::site(NumaBuilder& numa, uint64_t address, const char* func
 }
 
 uint32_t NumaProgram::heap(NumaBuilder& numa, uint32_t site, uint64_t address, uint64_t bytes,
-                           uint64_t each) {
+                           uint64_t each, uint64_t accessed_at) {
   record::NumaObject object{};
   object.call_path = site;
   object.module = record::kNone;
@@ -121,8 +124,8 @@ uint32_t NumaProgram::heap(NumaBuilder& numa, uint32_t site, uint64_t address, u
   object.count = 1;
   object.reads = object.remote_accesses = workers_ * each;
   uint32_t id = numa.object(object);
-  numa.place({id, app_, 0x30, 70, 0, 0});
-  numa.place({id, app_, 0x30, 30, 1, 0});
+  numa.place({id, app_, accessed_at, 70, 0, 0});
+  numa.place({id, app_, accessed_at, 30, 1, 0});
   return id;
 }
 
@@ -186,6 +189,26 @@ void NumaProgram::counters() {
       for (uint32_t i = first; i <= workers_ && i < first + 8; ++i)
         parts.push_back({i, 2 * ((i - 1) % 8), 2});
       add_line(numa, id, kStart + (first - 1) / 8 * kLine, parts,
+               0.6 * double(parts.size() * kWritesEach), 0);
+    }
+  });
+}
+
+void NumaProgram::structs(uint32_t told, uint32_t size) {
+  constexpr uint64_t kCode = 0x38;
+  builder_.symbol(kApp, kCode, "_Z4workPv", kSource, 42, 0);
+  builder_.symbol(kApp, kCode,
+                  format("__fathom_numa_type %u %u tally {first:0:8, count:8:8}", told, size),
+                  kSource, 42, 1);
+  later([this](NumaBuilder& numa) {
+    constexpr uint64_t kStart = kHeap + (6 << 20);
+    uint32_t id = heap(numa, site(numa, 0x180, "_Z12make_talliesv", 22), kStart, 16 * workers_,
+                       kWritesEach, kCode);
+    for (uint32_t first = 1; first <= workers_; first += 4) {
+      std::vector<Part> parts;
+      for (uint32_t i = first; i <= workers_ && i < first + 4; ++i)
+        parts.push_back({i, 4 * ((i - 1) % 4) + 2, 2});
+      add_line(numa, id, kStart + (first - 1) / 4 * kLine, parts,
                0.6 * double(parts.size() * kWritesEach), 0);
     }
   });

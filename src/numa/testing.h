@@ -27,6 +27,10 @@ class NumaProgram {
   void local_blocks();
   /// One long for each worker, side by side on the heap.
   void counters();
+  /// A struct for each worker, side by side on the heap, of two fields of 8 bytes. The code says
+  /// that it accesses the one at byte `told` of a struct of `size` bytes; the workers write the
+  /// second.
+  void structs(uint32_t told, uint32_t size);
   /// A global struct: the first worker writes its field `hits`, the others `misses`.
   void global_struct();
   /// A global counter that all workers write.
@@ -50,7 +54,8 @@ class NumaProgram {
  private:
   void write(NumaBuilder& numa);
   uint32_t site(NumaBuilder& numa, uint64_t address, const char* function, uint32_t line);
-  uint32_t heap(NumaBuilder& numa, uint32_t site, uint64_t address, uint64_t bytes, uint64_t each);
+  uint32_t heap(NumaBuilder& numa, uint32_t site, uint64_t address, uint64_t bytes, uint64_t each,
+                uint64_t accessed_at = 0x30);
   void later(std::function<void(NumaBuilder&)> add) { later_.push_back(std::move(add)); }
 
   uint32_t workers_;

@@ -167,6 +167,7 @@ namespace {
 
 /// Threads that start in the same function.
 struct ThreadType {
+  NumaThreadKind kind = NumaThreadKind::main;
   std::string name;
   SourceLocation at;
   double accesses = 0;
@@ -193,6 +194,7 @@ std::vector<ThreadType> thread_types(const NumaView& view) {
     if (thread.kind == NumaThreadKind::main || thread.start_module == kNoId) continue;
     Key key{thread.kind, thread.start_module, thread.start_address};
     ThreadType& type = types[key];
+    type.kind = thread.kind;
     if (type.name.empty()) {
       type.name = view.names.start(thread);
       if (type.name.empty()) type.name = format("0x%llx", (unsigned long long)thread.start_address);
@@ -215,8 +217,10 @@ std::vector<ThreadType> thread_types(const NumaView& view) {
   return out;
 }
 
-/// Whether two types run at the same time for at least half of the shorter one's time.
+/// Whether two types run at the same time for at least half of the shorter one's time. OpenMP's
+/// threads are there as long as the program, idle or not: with others' they cannot be compared.
 bool together(const ThreadType& a, const ThreadType& b) {
+  if (a.kind != b.kind) return false;
   uint64_t start = std::max(a.start_ns, b.start_ns), end = std::min(a.end_ns, b.end_ns);
   uint64_t shorter = std::min(a.end_ns - a.start_ns, b.end_ns - b.start_ns);
   return end > start && 2 * (end - start) >= shorter;

@@ -99,8 +99,8 @@ Access shared_access(const Step& step, const LaneValues& addresses, uint32_t mas
   }
   const uint32_t words = std::max<uint32_t>(1, step.bytes / 4u);
   access.wavefronts = passes_of(addresses, mask, words);
-  access.ideal = static_cast<uint16_t>(
-      (static_cast<uint32_t>(access.lanes) * words + kLanes - 1) / kLanes);
+  access.ideal =
+      static_cast<uint16_t>((static_cast<uint32_t>(access.lanes) * words + kLanes - 1) / kLanes);
   return access;
 }
 

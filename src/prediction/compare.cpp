@@ -47,7 +47,8 @@ class Comparer {
   Comparison run() {
     // Recorded times have in them what it takes to start and end a kernel on the device (about what
     // lies between two kernels of a graph), but not what the host does.
-    const LaunchFigures launch = machine_.prediction ? machine_.prediction->launch : LaunchFigures{};
+    const LaunchFigures launch =
+        machine_.prediction ? machine_.prediction->launch : LaunchFigures{};
     const double between = launch.between_us > 0 ? launch.between_us : launch.graph_launch_us;
     out_.predicted_us =
         prediction_.time_us - prediction_.launch_us + std::min(between, prediction_.launch_us);

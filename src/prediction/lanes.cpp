@@ -571,7 +571,8 @@ void Lanes::compare(const Step& step, uint32_t mask) {
   const bool is_signed = step.is_signed && !is_float;
   const uint32_t unknown_a = read(first, a, is_signed), unknown_b = read(second, b, is_signed);
   uint32_t unknown = unknown_a | unknown_b;
-  // The order of two made-up numbers means nothing, and would be the same in each round of a search.
+  // The order of two made-up numbers means nothing, and would be the same in each round of a
+  // search.
   const bool orders = unordered && step.compare != Compare::eq && step.compare != Compare::ne;
   const uint32_t by_chance = is_float ? unknown : orders ? unknown_a & unknown_b : 0;
   if (is_float && unknown) unknown = assume_ordinary(step, a, b, unknown);

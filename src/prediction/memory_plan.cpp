@@ -260,7 +260,9 @@ class Planner {
   static double line_cost(const Sectors& sectors) {
     std::unordered_set<uint64_t> lines;
     for (const auto& [sector, weight] : sectors) lines.insert(sector / 4);
-    return sectors.empty() ? 1 : 4.0 * static_cast<double>(lines.size()) / static_cast<double>(sectors.size());
+    return sectors.empty()
+               ? 1
+               : 4.0 * static_cast<double>(lines.size()) / static_cast<double>(sectors.size());
   }
 
   /// Bytes over which made-up addresses of a buffer are spread. Where the samples all lie in a few

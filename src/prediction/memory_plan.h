@@ -11,11 +11,11 @@ namespace fathom {
 
 /// Reads of a buffer, or writes.
 struct BufferUse {
-  double unique_bytes = 0;  ///< that the whole launch touches
-  double wave_bytes = 0;    ///< that the blocks which run at once touch
+  double unique_bytes = 0;                       ///< that the whole launch touches
+  double wave_bytes = 0;                         ///< that the blocks which run at once touch
   double place_bytes = 0, wave_place_bytes = 0;  ///< of L2 that these take
   double l2_bytes = 0;                           ///< asked of L2 by the whole launch
-  double dram_share = 0;    ///< of those
+  double dram_share = 0;                         ///< of those
   /// Bytes that memory moves for a byte that is asked of it: it moves pairs of sectors.
   double granule_cost = 1;
 };

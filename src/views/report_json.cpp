@@ -147,7 +147,7 @@ Json json_of(const NumaFacts& numa) {
   return {{"program", numa.program},
           {"process", numa.process},
           {"threads_that_ran", numa.threads},
-          {"mean_cpu_ms", numa.mean_cpu_ms},
+          {"time_ms", numa.time_ms},
           {"parallel_share", numa.parallel_share},
           {"migration_score", numa.migration_score},
           {"phases", numa.phases},

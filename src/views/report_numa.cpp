@@ -32,11 +32,13 @@ std::string heading_of(const NumaFacts& numa, const Profile& profile, const Styl
 
 std::string summary_of(const NumaFacts& numa, const Style& style) {
   std::string text = format(
-      "%s of processor time on average, in %s; several threads ran during %s of the time; %s waits "
+      "%s of processor time for each thread that works, in %s; several threads ran during %s of "
+      "the "
+      "time; "
+      "%s waits "
       "per second and thread (migration score). ",
-      human_seconds(numa.mean_cpu_ms / 1e3).c_str(),
-      counted(numa.phases, "phase", "phases").c_str(), human_percent(numa.parallel_share).c_str(),
-      score(numa.migration_score).c_str());
+      human_seconds(numa.time_ms / 1e3).c_str(), counted(numa.phases, "phase", "phases").c_str(),
+      human_percent(numa.parallel_share).c_str(), score(numa.migration_score).c_str());
   if (numa.sampling)
     text += format("One of %s intervals was counted: scores are scaled, counts are not. ",
                    human_count(uint64_t{1} << std::min<uint32_t>(numa.sampling, 62)).c_str());

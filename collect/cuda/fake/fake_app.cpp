@@ -93,26 +93,31 @@ struct Saxpy {
   int n;
 };
 
-void launch_saxpy(void* context, const char* function, Saxpy arguments, bool packed = false) {
+void launch_saxpy(void* context, const char* function, Saxpy arguments, bool packed = false,
+                  const std::string& code = {}) {
   void* values[] = {&arguments.y, &arguments.x, &arguments.a, &arguments.n};
   size_t size = sizeof arguments;
   void* const pointer_key = reinterpret_cast<void*>(1);  // CU_LAUNCH_PARAM_BUFFER_POINTER
   void* const size_key = reinterpret_cast<void*>(2);     // CU_LAUNCH_PARAM_BUFFER_SIZE
   void* extra[] = {pointer_key, &arguments, size_key, &size, nullptr};
-  const FakeLaunch launch{function, context, packed ? nullptr : values, packed ? extra : nullptr};
+  const FakeLaunch launch{function,
+                          context,
+                          packed ? nullptr : values,
+                          packed ? extra : nullptr,
+                          code.empty() ? nullptr : code.data(),
+                          code.size()};
   gpu.launch_with(context, "saxpy", &launch);
 }
 
-/// Launches 1 to 6 have two different sets of arguments; 7 and 8 are of kernels that nobody
-/// describes or that are given nothing; then come 200 sets.
+/// Launches 1 to 6 have two different sets of arguments, and the code is loaded within the first; 7
+/// and 8 are of kernels that nobody describes or that are given nothing; then come 200 sets.
 void use_arguments(void* context) {
   std::ifstream file(getenv("FAKE_CUBIN"), std::ios::binary);
   const std::string cubin{std::istreambuf_iterator<char>(file), {}};
-  gpu.load_module(context, 2, cubin.data(), cubin.size());
   const Saxpy one{0x7f0000001000, 0x7f0000002000, 2.5f, 4096};
   Saxpy other = one;
   other.n = 8192;
-  launch_saxpy(context, "cuLaunchKernel_ptsz", one);
+  launch_saxpy(context, "cuLaunchKernel_ptsz", one, false, cubin);
   launch_saxpy(context, "cuLaunchKernel_ptsz", other);
   launch_saxpy(context, "cuLaunchKernel_ptsz", one, true);
   launch_saxpy(context, "cuLaunchKernelEx", other);
@@ -120,9 +125,9 @@ void use_arguments(void* context) {
   launch_saxpy(context, "cuLaunchCooperativeKernel", one);
   int value = 5;
   void* values[] = {&value};
-  FakeLaunch launch{"cuLaunchKernel_ptsz", &value, values, nullptr};
+  FakeLaunch launch{"cuLaunchKernel_ptsz", &value, values, nullptr, nullptr, 0};
   gpu.launch_with(context, "described_by_nobody", &launch);
-  launch = {"cuLaunchKernel_ptsz", context, nullptr, nullptr};
+  launch = {"cuLaunchKernel_ptsz", context, nullptr, nullptr, nullptr, 0};
   gpu.launch_with(context, "saxpy", &launch);
   for (int i = 0; i < 200; ++i) {
     other.n = 10000 + i;

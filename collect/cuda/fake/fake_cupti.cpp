@@ -296,6 +296,10 @@ FAKE uint32_t fake_launch_with(void* context, const char* kernel, const FakeLaun
   const Given given{is_extensible ? static_cast<void*>(&extensible) : &plain, kernel};
   const uint32_t id = ++state().correlation;
   call_back(context, number, CUPTI_API_ENTER, id, given);
+  if (launch->code != nullptr) {
+    CUpti_ModuleResourceData data{2, launch->code_size, launch->code};
+    call_back_resource(context, CUPTI_CBID_RESOURCE_MODULE_LOADED, &data);
+  }
   run_kernel(context, 7, kernel, id, 0);
   call_back(context, number, CUPTI_API_EXIT, id, given);
   return id;

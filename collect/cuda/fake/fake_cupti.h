@@ -21,6 +21,8 @@ struct FakeLaunch {
   void* handle;          ///< of the kernel
   void** values;         ///< a pointer to each argument, or null
   void** extra;          ///< or where all of them are packed
+  const char* code;      ///< a module that is loaded only within this launch, or null
+  size_t code_size;
 };
 uint32_t fake_launch_with(void* context, const char* kernel, const FakeLaunch* launch);
 uint32_t fake_graph_launch(void* context, uint32_t stream, int kernels);
