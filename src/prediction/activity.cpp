@@ -192,7 +192,7 @@ class Counter {
 
   Activity count() {
     for (const WarpTrace& warp : facts_.walk.warps)
-      for (const Event& event : warp.events) one(event, event.weight * scale_);
+      for (const Event& event : warp.events) one(event, event.weight * warp.share * scale_);
     count_dram();
     describe_launch();
     const Roofline roof = roofline(facts_);

@@ -198,7 +198,8 @@ class Planner {
         if (!in_memory(event)) continue;
         const Access& access = walk_.accesses[event.access];
         const Op op = program_.steps[event.step].op;
-        const double bytes = plan_.l2_sectors[event.access] * kSector * event.weight * scale;
+        const double bytes =
+            plan_.l2_sectors[event.access] * kSector * event.weight * warp.share * scale;
         plan_.uses[MemoryPlan::use_of(walk_, access, op)].l2_bytes += bytes;
         plan_.l2_bytes += bytes;
       }

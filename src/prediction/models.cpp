@@ -78,11 +78,12 @@ KernelFacts gather_facts(const Program& program, const Launch& launch, const Mac
   facts.passes.assign(steps, 0);
   for (const WarpTrace& warp : walk.warps) {
     for (const Event& event : warp.events) {
-      facts.per_warp[event.step] += event.weight;
+      const double weight = event.weight * warp.share;
+      facts.per_warp[event.step] += weight;
       if (event.access == kNoAccess) continue;
       const Access& access = walk.accesses[event.access];
       (access.sectors > 0 ? facts.sectors : facts.passes)[event.step] +=
-          event.weight * (access.sectors > 0 ? access.sectors : access.wavefronts);
+          weight * (access.sectors > 0 ? access.sectors : access.wavefronts);
     }
   }
   for (size_t i = 0; i < steps; ++i) {

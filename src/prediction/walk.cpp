@@ -34,13 +34,21 @@ std::vector<Place> choose_blocks(const Launch& launch, size_t wanted) {
   return chosen;
 }
 
-/// Warps of a block, spread evenly; the same ones in each block.
+/// Warps of a block, the same ones in each block: the first, which often does more than the others
+/// and stands for itself alone, and the rest spread evenly.
 std::vector<uint32_t> choose_warps(uint32_t warps, uint32_t wanted) {
-  std::vector<uint32_t> chosen;
+  std::vector<uint32_t> chosen{0};
   const uint32_t count = std::min(warps, std::max(1u, wanted));
-  for (uint32_t i = 0; i < count; ++i)
-    chosen.push_back(static_cast<uint32_t>(uint64_t{i} * warps / count));
+  if (count == 2) chosen.push_back(warps / 2);
+  for (uint32_t i = 0; count > 2 && i + 1 < count; ++i)
+    chosen.push_back(1 + static_cast<uint32_t>(uint64_t{i} * (warps - 1) / (count - 1)));
   return chosen;
+}
+
+float share_of(const std::vector<uint32_t>& chosen, size_t which, uint32_t warps) {
+  const uint32_t next = which + 1 < chosen.size() ? chosen[which + 1] : warps;
+  return static_cast<float>(next - chosen[which]) * static_cast<float>(chosen.size()) /
+         static_cast<float>(warps);
 }
 
 }  // namespace
@@ -79,11 +87,12 @@ Walk walk(const Program& program, const Launch& launch, const WalkLimits& limits
   const uint64_t each =
       std::max<uint64_t>(2 * cost, limits.steps / (result.blocks.size() * chosen.size()));
   for (uint32_t block = 0; block < result.blocks.size(); ++block) {
-    for (uint32_t warp : chosen) {
+    for (size_t i = 0; i < chosen.size(); ++i) {
       WarpTrace trace;
       trace.block = block;
-      trace.warp = warp;
-      if (!runner.run(result.blocks[block], warp, std::min(each, limits.steps / 4), trace))
+      trace.warp = chosen[i];
+      trace.share = share_of(chosen, i, warps);
+      if (!runner.run(result.blocks[block], trace.warp, std::min(each, limits.steps / 4), trace))
         result.cut_short = true;
       result.warps.push_back(std::move(trace));
     }

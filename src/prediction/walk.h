@@ -36,6 +36,9 @@ struct Event {
 struct WarpTrace {
   uint32_t block = 0;  ///< index in Walk::blocks
   uint32_t warp = 0;
+  /// Warps of its block that it stands for, beside those of the average trace: itself and those up
+  /// to the next one that was looked at.
+  float share = 1;
   std::vector<Event> events;
   double executed() const;  ///< instructions, weights included
 };
