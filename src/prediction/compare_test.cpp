@@ -115,7 +115,7 @@ TEST(Compare, WhatIsNearIsNoGap) {
 TEST(Compare, TheHostsPartOfALaunchIsLeftOut) {
   KernelPrediction predicted = prediction();
   predicted.launch_us = 15;
-  const double between = test::h200().prediction->launch.graph_launch_us;
+  const double between = test::h200().prediction->launch.between_us;
   EXPECT_GT(between, 0);
   EXPECT_DOUBLE_EQ(compared(predicted, measurement()).predicted_us, 5 + between);
 }
