@@ -221,5 +221,20 @@ TEST(MemoryPlan, DataBeyondL2ComeFromMemory) {
   }
 }
 
+TEST(Predict, RowsOfATableLieAllOverIt) {
+  const Kernel kernel("search.ptx", "copy_rows", launch_of(16384, 128),
+                      {{"rows", "@64K"}, {"table", "@200M"}, {"out", "@64M"}, {"width", "256"}});
+  const double rows = 16384 * 4096.0;
+  EXPECT_NEAR(kernel.predict().footprint_bytes, 2 * rows, 0.1 * rows);
+}
+
+TEST(Predict, NothingIsFasterThanItsUnits) {
+  const Kernel kernel("search.ptx", "look_up", launch_of(8192, 256),
+                      {{"keys", "@8M"}, {"table", "@64K"}, {"size", "16384"}});
+  const KernelPrediction made = kernel.predict();
+  const double per_second = 132.0 * 4 * figures().clock_mhz * 1e6;
+  EXPECT_GE(made.time_us - made.launch_us, 0.999 * made.instructions / per_second * 1e6);
+}
+
 }  // namespace
 }  // namespace fathom

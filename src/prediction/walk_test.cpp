@@ -121,5 +121,44 @@ TEST(Walk, IsTheSameEachTime) {
   EXPECT_EQ(a.sectors, b.sectors);
 }
 
+/// Lines that the last loads of a search ask for, in the middle of the warps.
+uint16_t lines_in_the_end(const std::string& name, const std::vector<ArgumentValue>& arguments) {
+  const Kernel kernel("search.ptx", name, launch_of(1024, 128), arguments);
+  const Walk result = walk(kernel.program, kernel.launch, {});
+  std::vector<uint16_t> lines;
+  for (const WarpTrace& warp : result.warps) {
+    uint16_t last = 0;
+    for (const Event& event : warp.events)
+      if (kernel.program.steps[event.step].op == Op::load && event.access != kNoAccess)
+        last = result.accesses[event.access].lines;
+    lines.push_back(last);
+  }
+  std::sort(lines.begin(), lines.end());
+  return lines[lines.size() / 2];
+}
+
+TEST(Walk, KeysOfAnotherBufferGoWaysOfTheirOwn) {
+  const uint16_t elsewhere =
+      lines_in_the_end("look_up", {{"keys", "@512K"}, {"table", "@16M"}, {"size", "4194304"}});
+  const uint16_t within = lines_in_the_end("rank_within", {{"data", "@16M"}, {"size", "4194304"}});
+  EXPECT_GT(elsewhere, 28u) << "of 32";
+  EXPECT_LT(within, 24u) << "what is ranked within itself is taken to be sorted";
+}
+
+TEST(Walk, TheFirstWarpStandsForItselfAlone) {
+  const Kernel kernel("kernels.ptx", "sum_columns", launch_of(64, 512),
+                      {{"rows", "10"}, {"columns", "8192"}});
+  const Walk result = walk(kernel.program, kernel.launch, {});
+  double shares = 0, first = 0, traces = 0;
+  for (const WarpTrace& warp : result.warps) {
+    if (warp.block != 0) continue;
+    ++traces;
+    shares += warp.share;
+    if (warp.warp == 0) first += warp.share;
+  }
+  EXPECT_NEAR(shares, traces, 1e-4);
+  EXPECT_NEAR(first, traces / 16, 1e-4) << "one of 16 warps";
+}
+
 }  // namespace
 }  // namespace fathom
