@@ -40,29 +40,51 @@ const MeasuredInstruction& fp32() {
                        [](const MeasuredInstruction& one) { return one.name == "fp32"; });
 }
 
+/// Arithmetic on all multiprocessors.
+struct BusyKernel {
+  BenchRun& run;
+  LoadedBenchmark loaded;
+  GridShape shape;
+  DeviceBuffer out;
+
+  static Result<BusyKernel> make(BenchRun& run) {
+    Result<LoadedBenchmark> loaded =
+        load_benchmark(run.driver(), arithmetic_benchmark(fp32(), run.driver().compute(), 4, 128));
+    if (!loaded) return loaded.error();
+    const GridShape shape{run.multiprocessors(), 256, 0};
+    Result<DeviceBuffer> out =
+        DeviceBuffer::make(run.driver(), size_t(shape.blocks) * 8 * sizeof(WarpTime));
+    if (!out) return out.error();
+    return BusyKernel{run, std::move(*loaded), shape, std::move(*out)};
+  }
+
+  struct Times {
+    double us = 0;      ///< from one launch to the next
+    double cycles = 0;  ///< that a multiprocessor is at work
+  };
+  Result<Times> time(uint64_t rounds, int launches) {
+    Result<double> us =
+        run.driver().time_us(loaded.function, shape, {out.address(), rounds, 1, 0, 0}, launches);
+    if (!us) return us.error();
+    std::vector<WarpTime> times(size_t(shape.blocks) * 8);
+    Result<Done> done =
+        run.driver().read(times.data(), out.address(), times.size() * sizeof(WarpTime));
+    if (!done) return done.error();
+    return Times{us.value() / launches, figure_of(cycles_by_multiprocessor(times)).value};
+  }
+};
+
 /// Beyond the cycles that a kernel of some microseconds is at work.
 Result<Done> measure_between(BenchRun& run) {
-  Result<LoadedBenchmark> loaded =
-      load_benchmark(run.driver(), arithmetic_benchmark(fp32(), run.driver().compute(), 4, 128));
-  if (!loaded) return loaded.error();
-  const GridShape shape{run.multiprocessors(), 256, 0};
-  Result<DeviceBuffer> out =
-      DeviceBuffer::make(run.driver(), size_t(shape.blocks) * 8 * sizeof(WarpTime));
-  if (!out) return out.error();
-  std::vector<WarpTime> times(size_t(shape.blocks) * 8);
   constexpr uint64_t kRounds = 40;
   constexpr int kBusyLaunches = 100;
+  Result<BusyKernel> kernel = BusyKernel::make(run);
+  if (!kernel) return kernel.error();
   std::vector<double> samples;
   for (int i = 0; i <= kSamples; ++i) {
-    Result<double> us = run.driver().time_us(loaded->function, shape,
-                                             {out->address(), kRounds, 1, 0, 0}, kBusyLaunches);
-    if (!us) return us.error();
-    Result<Done> done =
-        run.driver().read(times.data(), out->address(), times.size() * sizeof(WarpTime));
-    if (!done) return done;
-    const double busy = figure_of(cycles_by_multiprocessor(times)).value;
-    if (i > 0)
-      samples.push_back(us.value() / kBusyLaunches - busy / run.figures().value("clock_mhz"));
+    Result<BusyKernel::Times> times = kernel->time(kRounds, kBusyLaunches);
+    if (!times) return times.error();
+    if (i > 0) samples.push_back(times->us - times->cycles / run.figures().value("clock_mhz"));
   }
   run.figures().set("launch/between_us", figure_of(samples));
   return Done{};
@@ -112,30 +134,14 @@ Result<Done> measure_block_latency(BenchRun& run) {
 
 /// Cycles and microseconds of a long kernel beside those of a shorter one.
 Result<Done> measure_clock(BenchRun& run) {
-  Result<LoadedBenchmark> loaded =
-      load_benchmark(run.driver(), arithmetic_benchmark(fp32(), run.driver().compute(), 4, 128));
-  if (!loaded) return loaded.error();
-  const GridShape shape{run.multiprocessors(), 256, 0};
-  Result<DeviceBuffer> out =
-      DeviceBuffer::make(run.driver(), size_t(shape.blocks) * 8 * sizeof(WarpTime));
-  if (!out) return out.error();
-  std::vector<WarpTime> times(size_t(shape.blocks) * 8);
-  auto once = [&](uint64_t rounds, double& us, double& cycles) -> Result<Done> {
-    Result<double> time =
-        run.driver().time_us(loaded->function, shape, {out->address(), rounds, 1, 0, 0}, 1);
-    if (!time) return time.error();
-    Result<Done> done =
-        run.driver().read(times.data(), out->address(), times.size() * sizeof(WarpTime));
-    us = time.value();
-    cycles = figure_of(cycles_by_multiprocessor(times)).value;
-    return done;
-  };
+  Result<BusyKernel> kernel = BusyKernel::make(run);
+  if (!kernel) return kernel.error();
   std::vector<double> samples;
   for (int i = 0; i <= kSamples; ++i) {
-    double us[2] = {}, cycles[2] = {};
-    for (int k = 0; k < 2; ++k)
-      if (Result<Done> done = once(k ? 120000 : 20000, us[k], cycles[k]); !done) return done;
-    if (i > 0) samples.push_back((cycles[1] - cycles[0]) / (us[1] - us[0]));
+    Result<BusyKernel::Times> little = kernel->time(20000, 1), much = kernel->time(120000, 1);
+    if (!little) return little.error();
+    if (!much) return much.error();
+    if (i > 0) samples.push_back((much->cycles - little->cycles) / (much->us - little->us));
   }
   run.figures().set("clock_mhz", figure_of(samples));
   return Done{};

@@ -113,6 +113,12 @@ void add_stores_and_atomics(List& list) {
   list.add("atomic_line", {"ATOMG", "ATOM"}, kChain,
            {"  mul.wide.u32 %w0, %lane, 4; add.u64 %w0, %w0, %a; mov.u32 %r0, %thread;\n",
             repeated("  atom.global.add.u32 %r0, [%w0], %r0;\n", kChain), kFoldWord});
+  // Each warp changes one of b + 1 lines.
+  list.add("atomic_lines", {"ATOMG", "ATOM"}, kChain,
+           {"  shr.u32 %r0, %global, 5; cvt.u64.u32 %w0, %r0; and.b64 %w0, %w0, %b;\n"
+            "  shl.b64 %w0, %w0, 7; add.u64 %w0, %w0, %a;\n"
+            "  mul.wide.u32 %w1, %lane, 4; add.u64 %w0, %w0, %w1; mov.u32 %r0, %thread;\n",
+            repeated("  atom.global.add.u32 %r0, [%w0], %r0;\n", kChain), kFoldWord});
   list.add("barrier", {"BAR"}, kChain,
            {"  mov.u32 %r0, %thread;\n", repeated("  bar.sync 0;\n", kChain), kFoldWord});
 }

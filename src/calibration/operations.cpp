@@ -10,6 +10,20 @@ Figure rate(double operations, const Figure& cycles) {
   return {operations / cycles.value, operations / cycles.high, operations / cycles.low};
 }
 
+/// Few lines lie in few of L2's slices, and not evenly.
+Result<Done> measure_atomics_by_lines(BenchRun& run, DeviceAddress buffer) {
+  const uint32_t blocks = run.multiprocessors();
+  const double hertz = run.figures().value("clock_mhz") * 1e6, sectors = blocks * 32.0 * 4;
+  FigureTable table{{"lines", "sectors_per_second"}, {}};
+  for (uint64_t lines = 1; lines <= 1024; lines *= 2) {
+    Result<Figure> cycles = run.cycles("atomic_lines", {blocks, 1024, 0}, {buffer, lines - 1}, 2);
+    if (!cycles) return cycles.error();
+    table.rows.push_back({double(lines), rate(sectors * hertz, cycles.value()).value});
+  }
+  run.figures().tables["atomics_by_lines"] = std::move(table);
+  return Done{};
+}
+
 }  // namespace
 
 Result<Done> measure_atomics(BenchRun& run) {
@@ -46,7 +60,7 @@ Result<Done> measure_atomics(BenchRun& run) {
   const double sectors = blocks * 32.0 * 4;
   run.figures().set("memory/atomic_line_sectors_per_second", rate(sectors * hertz, line.value()));
   run.figures().tables["atomics"] = std::move(table);
-  return Done{};
+  return measure_atomics_by_lines(run, buffer->address());
 }
 
 Result<Done> measure_barriers_and_stores(BenchRun& run) {
