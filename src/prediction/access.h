@@ -9,10 +9,12 @@
 namespace fathom {
 
 /// Passes through 32 banks of 4 bytes: threads that want different words of one bank take turns; 8
-/// and 16 bytes for each thread go in two and four parts. Of an atomic: threads that want one
+/// and 16 bytes for each thread go in two and four parts, of which two go together where no bank is
+/// asked for two words. Of an atomic: threads that want one
 /// address take turns, too.
 Access shared_access(const Step& step, const LaneValues& addresses, uint32_t mask);
-/// Sectors are appended to `sectors`. Of an atomic, `wavefronts` is how many threads want the same
+/// Sectors are appended to `sectors`. `wavefronts` are passes through L1's tags or banks, whichever
+/// are more. Of an atomic, they are how many threads want the same
 /// address at most.
 Access global_access(const Step& step, const LaneValues& addresses, uint32_t mask,
                      std::vector<uint64_t>& sectors);
