@@ -52,17 +52,37 @@ def findings(fathom, program, threads, folder):
 
 # An allocation is named after its function and line, and what waits is no object.
 NAMED = {"statistics", "next_ticket", "parse"}
-MOST_SPREAD, FROM_THREADS, MOST_RETRIES = 1.3, 4, 4
+MOST_SPREAD, FROM_THREADS, MOST_RETRIES = 1.3, 4, 6
 
 
 class Machine:
-    """How much of the processors went to others (and to other guests of the host) since it was made.
-    Scores are divided by processor time, which others lengthen: with a tenth or more they tell nothing."""
+    """How much of the processors went to others since it was made, and how steady its pace was: the host may
+    have other guests, of which it does not tell. Scores are divided by processor time, which both lengthen."""
 
-    MOST_SHARE = 0.1
+    MOST_SHARE, MOST_DRIFT = 0.1, 1.2
 
     def __init__(self):
         self.all, self.busy, self.own = self.now()
+        self.paces = []
+
+    def take_pace(self):
+        """Processor time that the same work takes, on all processors at once."""
+        before = sum(os.times()[2:4])
+        each = [sys.executable, "-S", "-c", "for _ in range(1500000): pass"]
+        for process in [subprocess.Popen(each) for _ in range(os.cpu_count())]:
+            process.wait()
+        self.paces.append(sum(os.times()[2:4]) - before)
+
+    def drift(self):
+        return max(self.paces) / max(min(self.paces), 0.01)
+
+    def complaint(self):
+        """Why it tells nothing about scores, or None."""
+        if self.others() > self.MOST_SHARE:
+            return f"{self.others():.0%} of the machine went to others"
+        if self.drift() > self.MOST_DRIFT:
+            return f"the same work took up to {self.drift():.2f} times as long as at other moments"
+        return None
 
     @staticmethod
     def now():
@@ -109,9 +129,10 @@ class Sample:
         return max(scores) / min(scores) if scores and min(scores) > 0 else 1
 
 
-def measure_again(fathom, sample, program, thread_counts, folder):
+def measure_again(fathom, sample, program, thread_counts, folder, machine):
     """Whatever else runs on the machine lengthens processor times and so lowers scores: the best of a few."""
     for _ in range(MOST_RETRIES):
+        machine.take_pace()
         if sample.spread() <= MOST_SPREAD:
             return
         for threads in thread_counts:
@@ -128,19 +149,19 @@ def judge(fathom, samples, programs, thread_counts, folder):
             clean = findings(fathom, programs[sample.twin], threads, folder) if sample.twin else []
             if clean:
                 complaints.append(f"{sample.name}_fixed, {threads} threads: found {clean}")
-        measure_again(fathom, sample, programs[sample.source], thread_counts, folder)
+        measure_again(fathom, sample, programs[sample.source], thread_counts, folder, machine)
         print(f"{sample.name}: " + ", ".join(f"{score:.4g} with {n}" for n, score in sample.scores.items()))
         if len({tuple(kinds) for kinds in sample.kinds.values()}) > 1:
             complaints.append(f"{sample.name}: the kinds of findings differ: {sample.kinds}")
-    return [c for c in complaints if c] + spread_complaints(samples, machine.others())
+    return [c for c in complaints if c] + spread_complaints(samples, machine)
 
 
-def spread_complaints(samples, others):
+def spread_complaints(samples, machine):
     far = {s.name: s.spread() for s in samples if s.spread() > MOST_SPREAD}
     for name, spread in far.items():
         print(f"{name}: its scores differ by a factor of {spread:.2f}")
-    if others > Machine.MOST_SHARE:
-        print(f"{others:.0%} of the machine went to others: scores are not judged")
+    if far and machine.complaint():
+        print(f"{machine.complaint()}: scores are not judged")
         return []
     return [f"{name}: its scores depend on the number of threads" for name in far]
 
