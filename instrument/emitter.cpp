@@ -144,8 +144,7 @@ Value* Emitter::load(Builder& builder, Value* slot, unsigned offset) {
   return builder.CreateLoad(word_, field(builder, slot, offset, word_));
 }
 
-/// `writes`: it is to be ready for writes too.
-Emitter::Slot Emitter::slot_of(Builder& builder, Value* address, bool writes) {
+Emitter::Slot Emitter::slot_of(Builder& builder, Value* address) {
   constexpr unsigned kShift = numa::kPageBits - kSlotBits;
   Slot out{};
   out.line = builder.CreateLShr(address, numa::kLineBits);
@@ -158,17 +157,7 @@ Emitter::Slot Emitter::slot_of(Builder& builder, Value* address, bool writes) {
   first->setAlignment(Align(8));
   out.within = builder.CreateSub(out.line, first);
   out.hit = builder.CreateICmpULT(out.within, builder.getInt64(numa::kLinesOfPage));
-  // What is writable is readable.
-  out.ready = writes ? offsetof(PageSlot, writable) : offsetof(PageSlot, readable);
   return out;
-}
-
-/// Whether the line may be counted here. In a form that becomes a test of one bit.
-Value* Emitter::is_ready(Builder& builder, const Slot& slot, Value* line) {
-  Value* number = builder.CreateAnd(line, uint64_t(numa::kLinesOfPage) - 1);
-  Value* bit = builder.CreateShl(builder.getInt64(1), number);
-  Value* ready = load(builder, slot.at, slot.ready);
-  return builder.CreateICmpNE(builder.CreateAnd(ready, bit), builder.getInt64(0));
 }
 
 /// The counter of a line of the slot's page.
@@ -180,38 +169,77 @@ Value* Emitter::counter_of(Builder& builder, const Slot& slot, Value* line) {
   return builder.CreateGEP(byte_, counts, index);
 }
 
-/// Adds what `positions` positions of `reads` and `writes` each come to. Never both counters in one
-/// step: a load that spans two young stores has to wait for them.
-void Emitter::add_to_counter(Builder& builder, Value* at, Value* positions, uint64_t reads,
-                             uint64_t writes) {
-  const auto add = [&](unsigned offset, uint64_t each) {
-    if (each == 0) return;
-    Value* counter = field(builder, at, offset, half_);
-    Value* amount = builder.CreateMul(positions, ConstantInt::get(half_, each));
-    builder.CreateStore(builder.CreateAdd(builder.CreateLoad(half_, counter), amount), counter);
-  };
-  add(offsetof(LineCounter, reads), reads);
-  add(offsetof(LineCounter, writes), writes);
+BasicBlock* Emitter::add_block(BasicBlock* before) {
+  return BasicBlock::Create(module_.getContext(), "", function_, before);
 }
 
-/// Splits before `at`: where the access can be counted here, and where it cannot. In two steps, so
-/// that what the second needs is not computed, and kept in registers, before the first.
-Emitter::Ways Emitter::branch(Value* hit, Instruction* at) {
+/// Ends a block with a branch that nearly always goes to `likely`.
+void Emitter::branch(BasicBlock* block, Value* condition, BasicBlock* likely, BasicBlock* seldom,
+                     const DebugLoc& place) {
+  BranchInst* branch = BranchInst::Create(likely, seldom, condition, block);
+  branch->setDebugLoc(place);
+  branch->setMetadata(LLVMContext::MD_prof, likely_);
+}
+
+/// Splits before `at`: where the access is counted here, and where it is not. In two steps, so that
+/// what the second needs is not computed, and kept in registers, before the first.
+Emitter::Ways Emitter::split(Value* hit, Instruction* at) {
+  Ways out{};
+  out.place = at->getDebugLoc();
   BasicBlock* head = at->getParent();
-  BasicBlock* tail = SplitBlock(head, at);
-  const auto add_block = [&] {
-    return BasicBlock::Create(module_.getContext(), "", function_, tail);
-  };
-  BasicBlock *check = add_block(), *fast = add_block(), *slow = add_block();
+  out.tail = SplitBlock(head, at);
+  out.here = add_block(out.tail);
+  out.slow = add_block(out.tail);
+  out.undo = out.slow;
   head->getTerminator()->eraseFromParent();
-  const auto end = [&](BasicBlock* block, auto... arguments) {
-    BranchInst* branch = BranchInst::Create(arguments..., block);
-    branch->setDebugLoc(at->getDebugLoc());
-    if (branch->isConditional()) branch->setMetadata(LLVMContext::MD_prof, likely_);
-    return branch;
+  branch(head, hit, out.here, out.slow, out.place);
+  BranchInst::Create(out.tail, out.slow)->setDebugLoc(out.place);
+  return out;
+}
+
+/// Goes on only if `condition` holds; else the access is not counted here.
+void Emitter::require(Ways& ways, Value* condition) {
+  BasicBlock* next = add_block(ways.slow);
+  branch(ways.here, condition, next, ways.undo, ways.place);
+  ways.here = next;
+}
+
+/// Adds to a counter, and goes on only if it is not barred. Otherwise this and what was added
+/// before is taken back.
+void Emitter::add(Ways& ways, Value* counter, Value* amount) {
+  Builder builder(ways.here);
+  builder.SetCurrentDebugLocation(ways.place);
+  Value* sum = builder.CreateAdd(builder.CreateLoad(half_, counter), amount);
+  builder.CreateStore(sum, counter);
+  BasicBlock *next = add_block(ways.slow), *undo = add_block(ways.slow);
+  branch(ways.here, builder.CreateICmpSGE(sum, builder.getInt32(0)), next, undo, ways.place);
+  Builder back(undo);
+  back.SetCurrentDebugLocation(ways.place);
+  back.CreateStore(back.CreateSub(back.CreateLoad(half_, counter), amount), counter);
+  back.CreateBr(ways.undo);
+  ways.undo = undo;
+  ways.here = next;
+}
+
+/// Adds what `positions` positions of `reads` and `writes` each come to. Never both counters in one
+/// step: a load that spans two young stores has to wait for them.
+void Emitter::add_to_counter(Ways& ways, const Slot& slot, Value* line, Value* positions,
+                             uint64_t reads, uint64_t writes) {
+  Builder builder(ways.here);
+  builder.SetCurrentDebugLocation(ways.place);
+  Value* at = counter_of(builder, slot, line);
+  const auto amount = [&](uint64_t each) {
+    return Builder(ways.here).CreateMul(positions, ConstantInt::get(half_, each));
   };
-  end(head, check, slow, hit);
-  return {end(check, fast, slow, hit), end(fast, tail), end(slow, tail)};
+  if (reads > 0) add(ways, field(builder, at, offsetof(LineCounter, reads), half_), amount(reads));
+  if (writes == 0) return;
+  Builder next(ways.here);
+  add(ways, field(next, at, offsetof(LineCounter, writes), half_), amount(writes));
+}
+
+/// The rest of the program goes on.
+void Emitter::finish(const Ways& ways) {
+  BranchInst::Create(ways.tail, ways.here)->setDebugLoc(ways.place);
 }
 
 void Emitter::call_series(Builder& builder, const Series& series) {
@@ -230,50 +258,59 @@ void Emitter::call_series(Builder& builder, const Series& series) {
 /// lines are counted as one.
 void Emitter::count(const Series& series, Instruction* before) {
   Builder builder(before);
-  const auto* constant = dyn_cast<ConstantInt>(series.count);
-  const Slot slot = slot_of(builder, series.first, series.writes > 0);
-  const Ways ways = branch(slot.hit, before);
-  builder.SetInsertPoint(ways.check);
-  Value* hit = is_ready(builder, slot, slot.within);
-  Value *here = builder.CreateTrunc(series.count, half_), *there = nullptr, *end = nullptr;
-  if (!constant)
-    hit =
-        builder.CreateAnd(hit, builder.CreateICmpULE(series.count, builder.getInt64(kMostAtOnce)));
-  if (series.step != 0 && !series.is_in_line) {
-    Value* rounds = builder.CreateSub(series.count, builder.getInt64(1));
-    Value* last =
-        builder.CreateAdd(series.first, builder.CreateMul(rounds, builder.getInt64(series.step)));
-    end = builder.CreateLShr(last, numa::kLineBits);
-    Value* lines = builder.CreateSub(end, slot.line);
-    hit = builder.CreateAnd(
-        hit, builder.CreateICmpULT(builder.CreateXor(series.first, last),
-                                   builder.getInt64(uint64_t(1) << numa::kPageBits)));
-    hit = builder.CreateAnd(hit, is_ready(builder, slot, end));
-    if (!constant || constant->getZExtValue() * series.step > kLineBytes)
-      hit = builder.CreateAnd(
-          hit, builder.CreateICmpULE(
-                   builder.CreateAnd(lines, load(builder, slot.at, offsetof(PageSlot, mask))),
-                   builder.getInt64(1)));
-    Value* room = builder.CreateXor(
-        builder.CreateAnd(builder.CreateTrunc(series.first, half_), kLineBytes - 1),
-        kLineBytes - 1);
-    Value* fit = builder.CreateAdd(
-        builder.CreateUDiv(room, builder.getInt32(static_cast<uint32_t>(series.step))),
-        builder.getInt32(1));
-    Value* all = here;
-    here = builder.CreateSelect(builder.CreateICmpULT(fit, all), fit, all);
-    there = builder.CreateSub(all, here);
-  }
-  ways.check->setCondition(hit);
-  Builder on_fast(ways.fast), on_slow(ways.slow);
-  add_to_counter(on_fast, counter_of(on_fast, slot, slot.within), here, series.reads,
-                 series.writes);
-  if (there) {  // seldom, and adding nothing to the counter just changed would wait for it
-    Value* any = on_fast.CreateICmpNE(there, on_fast.getInt32(0));
-    Builder on_next(SplitBlockAndInsertIfThen(any, ways.fast, false, likely_next_));
-    add_to_counter(on_next, counter_of(on_next, slot, end), there, series.reads, series.writes);
-  }
+  const Slot slot = slot_of(builder, series.first);
+  Ways ways = split(slot.hit, before);
+  Builder on_slow(ways.slow->getTerminator());
   call_series(on_slow, series);
+
+  builder.SetInsertPoint(ways.here);
+  Value* all = builder.CreateTrunc(series.count, half_);
+  if (!isa<ConstantInt>(series.count))
+    require(ways, builder.CreateICmpULE(series.count, builder.getInt64(kMostAtOnce)));
+  if (series.step == 0 || series.is_in_line) {
+    add_to_counter(ways, slot, slot.within, all, series.reads, series.writes);
+    return finish(ways);
+  }
+  const Halves halves = halve(ways, slot, series, all);
+  add_to_counter(ways, slot, slot.within, halves.here, series.reads, series.writes);
+  // Seldom, and adding nothing to the counter just changed would wait for it.
+  builder.SetInsertPoint(ways.here);
+  BasicBlock* next = add_block(ways.slow);
+  BranchInst* any = builder.CreateCondBr(builder.CreateICmpNE(halves.there, builder.getInt32(0)),
+                                         next, ways.tail);
+  any->setMetadata(LLVMContext::MD_prof, likely_next_);
+  ways.here = next;
+  add_to_counter(ways, slot, halves.end, halves.there, series.reads, series.writes);
+  finish(ways);
+}
+
+/// How many positions lie in the first line and how many behind it, where that may be told here.
+Emitter::Halves Emitter::halve(Ways& ways, const Slot& slot, const Series& series, Value* all) {
+  Builder builder(ways.here);
+  builder.SetCurrentDebugLocation(ways.place);
+  const auto* constant = dyn_cast<ConstantInt>(series.count);
+  Value* rounds = builder.CreateSub(series.count, builder.getInt64(1));
+  Value* last =
+      builder.CreateAdd(series.first, builder.CreateMul(rounds, builder.getInt64(series.step)));
+  Halves out{};
+  out.end = builder.CreateLShr(last, numa::kLineBits);
+  Value* hit = builder.CreateICmpULT(builder.CreateXor(series.first, last),
+                                     builder.getInt64(uint64_t(1) << numa::kPageBits));
+  if (!constant || constant->getZExtValue() * series.step > kLineBytes)
+    hit = builder.CreateAnd(
+        hit,
+        builder.CreateICmpULE(builder.CreateAnd(builder.CreateSub(out.end, slot.line),
+                                                load(builder, slot.at, offsetof(PageSlot, mask))),
+                              builder.getInt64(1)));
+  Value* room = builder.CreateXor(
+      builder.CreateAnd(builder.CreateTrunc(series.first, half_), kLineBytes - 1), kLineBytes - 1);
+  Value* fit = builder.CreateAdd(
+      builder.CreateUDiv(room, builder.getInt32(static_cast<uint32_t>(series.step))),
+      builder.getInt32(1));
+  out.here = builder.CreateSelect(builder.CreateICmpULT(fit, all), fit, all);
+  out.there = builder.CreateSub(all, out.here);
+  require(ways, hit);
+  return out;
 }
 
 void Emitter::count(const Group& group) {
@@ -285,20 +322,18 @@ void Emitter::count(const Group& group) {
   if (group.spacing != 0) return count(series_of(builder, group, low), group.at);
 
   const uint64_t counts = counts_of(group), reads = uint32_t(counts), writes = counts >> 32;
-  const Slot slot = slot_of(builder, low, writes > 0);
-  const Ways ways = branch(slot.hit, group.at);
-  builder.SetInsertPoint(ways.check);
-  Value* hit = is_ready(builder, slot, slot.within);
-  const bool is_one = group.members.back().offset == group.low && group.members[0].size <= kWidest;
-  if (!is_one && group.span() > group.alignment)
-    hit =
-        builder.CreateAnd(hit, builder.CreateICmpULE(builder.CreateAnd(low, kLineBytes - 1),
-                                                     builder.getInt64(kLineBytes - group.span())));
-  ways.check->setCondition(hit);
-  Builder on_fast(ways.fast), on_slow(ways.slow);
-  add_to_counter(on_fast, counter_of(on_fast, slot, slot.within), on_fast.getInt32(1), reads,
-                 writes);
+  const Slot slot = slot_of(builder, low);
+  Ways ways = split(slot.hit, group.at);
+  Builder on_slow(ways.slow->getTerminator());
   call_members(on_slow, group, low);
+  const bool is_one = group.members.back().offset == group.low && group.members[0].size <= kWidest;
+  if (!is_one && group.span() > group.alignment) {
+    builder.SetInsertPoint(ways.here);
+    require(ways, builder.CreateICmpULE(builder.CreateAnd(low, kLineBytes - 1),
+                                        builder.getInt64(kLineBytes - group.span())));
+  }
+  add_to_counter(ways, slot, slot.within, ConstantInt::get(half_, 1), reads, writes);
+  finish(ways);
 }
 
 Emitter::Series Emitter::series_of(Builder& builder, const Group& group, Value* low) {

@@ -41,7 +41,6 @@ class Emitter {
     llvm::Value *at, *line;
     llvm::Value* within;  ///< the line's number in the slot's page
     llvm::Value* hit;     ///< it has the page
-    unsigned ready;       ///< offset of the bits that tell which lines may be counted there
   };
   /// Positions `step` bytes apart, each read and written so many times.
   struct Series {
@@ -54,16 +53,28 @@ class Emitter {
     const llvm::Instruction *read_at = nullptr, *write_at = nullptr;
   };
   llvm::Value* load(Builder& builder, llvm::Value* slot, unsigned offset);
-  Slot slot_of(Builder& builder, llvm::Value* address, bool writes);
-  llvm::Value* is_ready(Builder& builder, const Slot& slot, llvm::Value* line);
+  Slot slot_of(Builder& builder, llvm::Value* address);
   llvm::Value* counter_of(Builder& builder, const Slot& slot, llvm::Value* line);
-  void add_to_counter(Builder& builder, llvm::Value* at, llvm::Value* positions, uint64_t reads,
-                      uint64_t writes);
-  /// `check` is the branch that comes where the slot has the page; its condition is to be set.
   struct Ways {
-    llvm::BranchInst *check, *fast, *slow;
+    llvm::BasicBlock* here;  ///< counts; has no end yet
+    llvm::BasicBlock* undo;  ///< takes back what was counted so far, and goes to `slow`
+    llvm::BasicBlock *slow, *tail;
+    llvm::DebugLoc place;
   };
-  Ways branch(llvm::Value* hit, llvm::Instruction* at);
+  llvm::BasicBlock* add_block(llvm::BasicBlock* before);
+  void branch(llvm::BasicBlock* block, llvm::Value* condition, llvm::BasicBlock* likely,
+              llvm::BasicBlock* seldom, const llvm::DebugLoc& place);
+  Ways split(llvm::Value* hit, llvm::Instruction* at);
+  void require(Ways& ways, llvm::Value* condition);
+  void add(Ways& ways, llvm::Value* counter, llvm::Value* amount);
+  void add_to_counter(Ways& ways, const Slot& slot, llvm::Value* line, llvm::Value* positions,
+                      uint64_t reads, uint64_t writes);
+  void finish(const Ways& ways);
+  struct Halves {
+    llvm::Value *here, *there;  ///< positions in the first line, and in the last
+    llvm::Value* end;           ///< that line
+  };
+  Halves halve(Ways& ways, const Slot& slot, const Series& series, llvm::Value* all);
   Series series_of(Builder& builder, const Group& group, llvm::Value* low);
   void call_series(Builder& builder, const Series& series);
   void count(const Series& series, llvm::Instruction* before);

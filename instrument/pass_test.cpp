@@ -94,6 +94,19 @@ TEST_P(Pass, CountsInPlaceAsTheRuntimeDoes) {
             "limits: 1000 reads, 0 writes, 0 spin reads\n");
 }
 
+// The program has counted it already when it sees the bar: it takes it back.
+TEST_P(Pass, CountsOnceWhatTheRuntimeWantsToSee) {
+  const std::string options = std::string(GetParam()) + " -fno-slp-vectorize -fno-vectorize";
+  for (const char* program : {"again.c", "plain.c"}) {
+    const std::string usual = output_of(program, options);
+    setenv("COUNTING_RUNTIME_BARS", "1", 1);
+    const std::string barred = output_of(program, options);
+    unsetenv("COUNTING_RUNTIME_BARS");
+    EXPECT_EQ(barred.substr(0, barred.find("modules")), usual.substr(0, usual.find("modules")));
+    EXPECT_NE(barred, usual) << "nothing was barred: as many calls";
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Levels, Pass, ::testing::Values("-O0", "-O1", "-O2", "-O3"),
                          [](const auto& level) { return std::string(level.param + 1); });
 

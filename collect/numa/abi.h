@@ -10,7 +10,10 @@ inline constexpr unsigned kLineBits = 6, kWordBits = 2, kPageBits = 12;
 inline constexpr unsigned kLinesOfPage = 1u << (kPageBits - kLineBits);
 inline constexpr unsigned kCachedPages = 2048;  ///< of a thread; a power of two
 
-/// Accesses that the fast path has counted and the runtime has not taken yet.
+/// Of a counter: the runtime must come for such accesses to the line.
+inline constexpr uint32_t kBarred = 1u << 31;
+
+/// Accesses that the fast path has counted and the runtime has not taken yet, beside kBarred.
 struct LineCounter {
   uint32_t reads, writes;
 };
@@ -19,17 +22,19 @@ struct LineCounter {
 /// kCachedPages.
 ///
 /// Fast path, where line = address >> kLineBits is the one that the access begins in:
-///   within = line - slot->first_line (relaxed load) is less than kLinesOfPage (unsigned), and bit
-///   `within` of slot->readable (or writable) is set?
-///     yes: ++slot->counts[within & slot->mask].reads (or writes)
+///   within = line - slot->first_line (relaxed load) is less than kLinesOfPage (unsigned), and
+///   slot->counts[within & slot->mask].reads (or writes) is not barred?
+///     yes: ++ of that counter
 ///     no:  __fathom_numa_access(address, size | flags)
+/// It may also count first, look at the sign, and take the count back.
 /// All of it is the owning thread's alone. Only `first_line` may be set to 0 by another thread, so
 /// that the owner comes to the runtime at its next access.
 struct alignas(64) PageSlot {
   uint64_t first_line;  ///< of the page; 0: none, or the owner must come to the runtime
   LineCounter* counts;
   uint64_t mask;                ///< kLinesOfPage - 1, or 0: the page's lines are counted as one
-  uint64_t readable, writable;  ///< a bit for each line
+  uint64_t readable, writable;  ///< a bit for each line: its counter is not barred
+  LineCounter whole;            ///< where mask is 0: in the cache line that is at hand already
 };
 static_assert(sizeof(PageSlot) == 64);
 

@@ -75,12 +75,20 @@ uint32_t weight_of_slot(Work& work) {
 /// in much memory, it would push out another page for one access. And a table that has some of what
 /// a program jumps about in would have the processor guess, each time, whether it has the next.
 constexpr uint32_t kWorthASlot = 64;
+/// Nor if another page has its slot, and has not been in the way for long.
+constexpr uint8_t kMostWaits = 32;
+
+bool waits_for_slot(Work& work, uintptr_t address) {
+  SlotUse& use = work.slots->uses[address >> kPageBits & (kCachedPages - 1)];
+  return use.share != nullptr && use.page != address >> kPageBits && ++use.challenges < kMostWaits;
+}
 
 /// The page's entry if the run may be counted there.
 PageEntry* entry_for(Work& work, const Run& run) {
   PageEntry* entry = work.shares.find_entry(run.address);
   const bool may = entry != nullptr && entry->may_count(run.is_write) && run.count <= kMostAtOnce &&
-                   entry->counts.reads + entry->counts.writes < kWorthASlot;
+                   (entry->counts.reads + entry->counts.writes < kWorthASlot ||
+                    waits_for_slot(work, run.address));
   return may ? entry : nullptr;
 }
 
@@ -221,8 +229,9 @@ FATHOM_COLD void pass_by(uintptr_t address, uint64_t count) {
     lost_accesses.fetch_add(count, std::memory_order_relaxed);
     return;
   }
-  slot_of(address) = {address >> kPageBits << (kPageBits - kLineBits), &nobodys, 0, ~uint64_t(0),
-                      ~uint64_t(0)};
+  nobodys = {};
+  slot_of(address) = {
+      address >> kPageBits << (kPageBits - kLineBits), &nobodys, 0, ~uint64_t(0), ~uint64_t(0), {}};
 }
 
 Thread* working_thread() {

@@ -66,7 +66,8 @@ class LineCount {
   bool any() const { return get() != 0; }
   void clear() { both_.store(0, std::memory_order_relaxed); }
   void set(const LineCounter& counter) {
-    both_.store(both(counter.reads, counter.writes), std::memory_order_relaxed);
+    const uint64_t reads = counter.reads & ~kBarred, writes = counter.writes & ~kBarred;
+    both_.store(writes << 32 | reads, std::memory_order_relaxed);
   }
   void add(uint64_t reads, uint64_t writes) {
     both_.store(both(read_count() + reads, write_count() + writes), std::memory_order_relaxed);

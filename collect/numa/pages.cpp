@@ -135,19 +135,21 @@ Share* make_share(Thread& thread, Use& use) {
   return share;
 }
 
-/// `counted`: lines that have counts already, those in `counters`.
+/// `touched`: lines that have counts already, those in `counters`.
 void begin_phase(Thread& thread, Share& share, const LineCounter* counters = nullptr,
-                 uint64_t counted = 0) {
+                 uint64_t touched = 0) {
   {
     Held held(share.use->page->lock);
     share.handed_in = false;
     share.phase = thread.phase.load(std::memory_order_relaxed);
     LineCount* lines = share.lines.load(std::memory_order_relaxed);
-    for (uint64_t left = share.touched & ~counted; left != 0; left &= left - 1)
-      lines[__builtin_ctzll(left)].clear();
-    for (uint64_t left = counted; left != 0; left &= left - 1)
-      lines[__builtin_ctzll(left)].set(counters[__builtin_ctzll(left)]);
-    share.touched = counted;
+    if (lines != nullptr && counters != nullptr) {
+      for (unsigned line = 0; line < kLinesOfPage; ++line) lines[line].set(counters[line]);
+    } else {
+      for (uint64_t left = share.touched; left != 0; left &= left - 1)
+        lines[__builtin_ctzll(left)].clear();
+    }
+    share.touched = touched;
     if (lines != nullptr) share.life = share.page_lines->life.load(std::memory_order_relaxed);
   }
   share.reads_before = share.read_count();
@@ -158,12 +160,13 @@ void begin_phase(Thread& thread, Share& share, const LineCounter* counters = nul
 }
 
 uint64_t lines_with_counts(const LineCounter* counters) {
+  constexpr uint64_t kCounts = ~(uint64_t(kBarred) << 32 | kBarred);
   constexpr unsigned kAtOnce = 8;  // many pages that are in the table are not used in each phase
   uint64_t found = 0;
   for (unsigned line = 0; line < kLinesOfPage; line += kAtOnce) {
     uint64_t all[kAtOnce], any = 0;
     std::memcpy(all, counters + line, sizeof all);
-    for (const uint64_t both : all) any |= both;
+    for (uint64_t& both : all) any |= both &= kCounts;
     if (any == 0) continue;
     for (unsigned i = 0; i < kAtOnce; ++i) found |= uint64_t(all[i] != 0) << (line + i);
   }
@@ -252,16 +255,17 @@ uint64_t count_lines(Thread& thread, Share& share, LineCounter* counters) {
     LineCount* lines = share.lines.load(std::memory_order_relaxed);
     for (uint64_t left = found; left != 0; left &= left - 1) {
       const int line = __builtin_ctzll(left);
-      lines[line].add(counters[line].reads, counters[line].writes);
+      const LineCounter counts = counted(counters[line]);
+      lines[line].add(counts.reads, counts.writes);
     }
     share.touched |= found;
   }
   uint64_t reads = 0, writes = 0;
   for (unsigned line = 0; line < kLinesOfPage; ++line) {
-    reads += counters[line].reads;
-    writes += counters[line].writes;
+    reads += counters[line].reads & ~kBarred;
+    writes += counters[line].writes & ~kBarred;
+    clear(counters[line]);
   }
-  std::fill_n(counters, kLinesOfPage, LineCounter{});
   count_in_page(thread, share, reads, writes);
   return found;
 }

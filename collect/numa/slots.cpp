@@ -22,13 +22,31 @@ Standing standing_of(const Share& share) {
   return {share.several.load(), share.written.load()};
 }
 
+/// A counter is barred as the slot's bits say.
+void set_bars(PageSlot& slot, uint64_t line) {
+  LineCounter& counter = slot.counts[line & slot.mask];
+  counter.reads = (counter.reads & ~kBarred) | ((slot.readable & bit_of(line)) ? 0 : kBarred);
+  counter.writes = (counter.writes & ~kBarred) | ((slot.writable & bit_of(line)) ? 0 : kBarred);
+}
+void set_all_bars(PageSlot& slot) {
+  if (slot.mask != 0 && (slot.readable & slot.writable) == ~uint64_t(0)) {
+    for (unsigned line = 0; line < kLinesOfPage; ++line) {
+      slot.counts[line].reads &= ~kBarred;
+      slot.counts[line].writes &= ~kBarred;
+    }
+    return;
+  }
+  for (uint64_t line = 0; line <= slot.mask; ++line) set_bars(slot, line);
+}
+
 /// The counts of one line go to another share than before.
 void change_line_share(Thread& thread, uint64_t line, Share*& from, Share& to,
                        LineCounter& counter) {
   if (from == &to) return;
-  if (from != nullptr && (counter.reads | counter.writes) != 0 && thread.work->counting)
-    count_into(thread, *from, line, counter.reads, counter.writes);
-  counter = {};
+  const LineCounter counts = counted(counter);
+  if (from != nullptr && has_counted(counter) && thread.work->counting)
+    count_into(thread, *from, line, counts.reads, counts.writes);
+  clear(counter);
   from = &to;
 }
 
@@ -41,14 +59,15 @@ uint64_t take_lines(Thread& thread, SlotTable& table, unsigned index) {
   uint64_t found = 0;
   for (unsigned line = 0; line < kLinesOfPage; ++line) {
     LineCounter& counter = table.counts[index][line];
-    if ((counter.reads | counter.writes) == 0) continue;
+    if (!has_counted(counter)) continue;
+    const LineCounter counts = counted(counter);
     Share* share = use.by_line ? table.line_shares[index][line] : use.share;
     if (thread.work->counting && is_past)
-      count_in_page(thread, *share, counter.reads, counter.writes);
+      count_in_page(thread, *share, counts.reads, counts.writes);
     else if (thread.work->counting)
-      count_into(thread, *share, line, counter.reads, counter.writes);
+      count_into(thread, *share, line, counts.reads, counts.writes);
     if (!is_past) found |= bit_of(line);
-    counter = {};
+    clear(counter);
   }
   return found;
 }
@@ -64,11 +83,11 @@ Taken take_counts(Thread& thread, PageSlot& slot, unsigned index) {
     const uint64_t lines = take_lines(thread, table, index);
     return {lines != 0, lines};
   }
-  LineCounter& counter = slot.counts[0];
-  const bool any = (counter.reads | counter.writes) != 0;
+  const LineCounter counts = counted(slot.whole);
+  const bool any = has_counted(slot.whole);
   if (any && thread.work->counting)
-    count_in_page(thread, *table.uses[index].share, counter.reads, counter.writes);
-  counter = {};
+    count_in_page(thread, *table.uses[index].share, counts.reads, counts.writes);
+  clear(slot.whole);
   return {any, 0};
 }
 
@@ -82,7 +101,10 @@ bool may_stay(const SlotUse& use, PageSlot& slot) {
   const bool written = share.written.load(std::memory_order_relaxed);
   if (!use.by_line) return slot.mask == 0 || written;
   // The first write in each phase makes the page's lines interesting.
-  if (!written && share.several.load(std::memory_order_relaxed)) slot.writable = 0;
+  if (!written && share.several.load(std::memory_order_relaxed)) {
+    slot.writable = 0;
+    set_all_bars(slot);
+  }
   return share.granules != nullptr &&
          share.granules->changes.load(std::memory_order_acquire) == use.changes;
 }
@@ -129,11 +151,11 @@ LineCounter& take_up(Thread& thread, uintptr_t address, Share& share) {
     empty_slot(thread, __fathom_numa_pages, index);
     if (!use.is_listed) table.used[table.used_count++] = static_cast<uint16_t>(index);
     use = {page, &share, life, by_line, true, 0, 0, changes};
-    slot.counts = table.counts[index];
+    slot.counts = mask == 0 ? &slot.whole : table.counts[index];
     slot.mask = mask;
-  } else if (page_in(slot) != page) {
-    slot.readable = slot.writable = 0;
   }
+  const bool begins = !fits || page_in(slot) != page;
+  if (begins) slot.readable = slot.writable = 0;
   if (by_line)
     change_line_share(thread, line, table.line_shares[index][line % kLinesOfPage], share,
                       slot.counts[line % kLinesOfPage]);
@@ -141,6 +163,10 @@ LineCounter& take_up(Thread& thread, uintptr_t address, Share& share) {
   const uint64_t lines = (by_line ? bit_of(line) : ~uint64_t(0)) & ~known;
   slot.readable |= lines;
   if (has_lines || !before.several) slot.writable |= lines;
+  if (begins || !by_line)
+    set_all_bars(slot);
+  else
+    set_bars(slot, line);
   __atomic_store_n(&slot.first_line, page << (kPageBits - kLineBits), __ATOMIC_SEQ_CST);
   if (!(standing_of(share) == before)) __atomic_store_n(&slot.first_line, 0, __ATOMIC_RELAXED);
   return slot.counts[line & mask];
@@ -152,7 +178,7 @@ uint64_t empty_slot(Thread& thread, PageSlot* slots, unsigned index) {
   if (use.share == nullptr) return 0;
   PageSlot& slot = slots[index];
   __atomic_store_n(&slot.first_line, 0, __ATOMIC_RELAXED);
-  slot.readable = slot.writable = 0;
+  slot.readable = slot.writable = 0;  // and barred when the slot is taken up again
   const uint64_t found = take_counts(thread, slot, index).lines;
   if (use.by_line)
     for (Share*& share : table.line_shares[index]) share = nullptr;
@@ -229,6 +255,7 @@ void forget_lines(uintptr_t low, uintptr_t high) {
   for (uint64_t line = low >> kLineBits; line <= (high - 1) >> kLineBits; ++line) {
     slot.readable &= ~bit_of(line);
     slot.writable &= ~bit_of(line);
+    set_bars(slot, line);
   }
 }
 

@@ -50,6 +50,19 @@ inline uint64_t bit_of(uint64_t line) {
   return uint64_t(1) << line % kLinesOfPage;
 }
 
+/// What a counter has counted.
+inline LineCounter counted(const LineCounter& counter) {
+  return {counter.reads & ~kBarred, counter.writes & ~kBarred};
+}
+inline bool has_counted(const LineCounter& counter) {
+  return ((counter.reads | counter.writes) & ~kBarred) != 0;
+}
+/// Its counts have been taken.
+inline void clear(LineCounter& counter) {
+  counter.reads &= kBarred;
+  counter.writes &= kBarred;
+}
+
 /// The counter of a line whose accesses go to `share`. The fast path finds it from now on, as far
 /// as it may: it leaves out lines that are tracked by words, and writes to a page whose lines are
 /// of interest from the first write on.

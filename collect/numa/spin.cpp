@@ -35,7 +35,7 @@ uint64_t sum_of_counts(const PageSlot* slots) {
     const PageSlot& slot = slots[i];
     if (slot.readable == 0) continue;
     for (uint64_t line = 0; line <= slot.mask; ++line)
-      sum += uint64_t(slot.counts[line].reads) + slot.counts[line].writes;
+      sum += uint64_t(slot.counts[line].reads & ~kBarred) + (slot.counts[line].writes & ~kBarred);
   }
   return sum;
 }

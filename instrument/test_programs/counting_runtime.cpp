@@ -2,6 +2,7 @@
 // reads, writes and spin reads of each named range of memory.
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "collect/numa/abi.h"
@@ -33,14 +34,22 @@ Totals& totals_of(uint64_t line) {
 LineCounter g_counts[kCachedPages][kLinesOfPage];
 uint64_t g_slot_pages[kCachedPages];  // which pages the counters are of; programs have one thread
 
+/// With COUNTING_RUNTIME_BARS in the environment every second line's reads, and every third's
+/// writes, are to come here.
+LineCounter bars_of(uint64_t line) {
+  static const bool bars = std::getenv("COUNTING_RUNTIME_BARS") != nullptr;
+  return {bars && line % 2 == 0 ? kBarred : 0, bars && line % 3 == 0 ? kBarred : 0};
+}
+
 void hand_in(size_t at) {
   for (uint64_t line = 0; line < kLinesOfPage; ++line) {
     LineCounter& counter = g_counts[at][line];
-    if (counter.reads + counter.writes == 0) continue;
+    const LineCounter counts{counter.reads & ~kBarred, counter.writes & ~kBarred};
+    counter = bars_of(line);
+    if (counts.reads + counts.writes == 0) continue;
     Totals& totals = totals_of(g_slot_pages[at] * kLinesOfPage + line);
-    totals.reads += counter.reads;
-    totals.writes += counter.writes;
-    counter = {};
+    totals.reads += counts.reads;
+    totals.writes += counts.writes;
   }
   __fathom_numa_pages[at].first_line = 0;
 }
@@ -53,10 +62,10 @@ void count(uintptr_t address, uint32_t flags) {
     return;
   }
   const size_t at = page % kCachedPages;
-  if (g_slot_pages[at] != page) hand_in(at);
+  if (g_slot_pages[at] != page) hand_in(at);  // and its counters get their bars
   g_slot_pages[at] = page;
-  __fathom_numa_pages[at] = {page * kLinesOfPage, g_counts[at], kLinesOfPage - 1, ~uint64_t(0),
-                             ~uint64_t(0)};
+  __fathom_numa_pages[at] = {page * kLinesOfPage, g_counts[at], kLinesOfPage - 1,
+                             ~uint64_t(0),        ~uint64_t(0), {}};
   LineCounter& counter = g_counts[at][line % kLinesOfPage];
   ++(flags & kIsWrite ? counter.writes : counter.reads);
 }
