@@ -164,6 +164,9 @@ class Multiprocessor {
       const bool partial = out.kind == Kind::global_store &&
                            access.lanes * step.bytes < kWholeShare * access.sectors * 32;
       if (partial) out.l2_bytes *= static_cast<float>(figures_.memory.partial_write_cost);
+      // Device memory reads each of them and writes it, one by one where they lie at random.
+      if (partial && access.unknown && access.sectors <= kScattered * access.lines)
+        out.dram_scattered = static_cast<float>(2 * in_.memory.l2_sectors[event.access] * share);
       const double chance = std::min(1.0, out.dram_bytes / 32.0);
       out.from_dram = static_cast<double>(salt * 2654435761u % 1024) < chance * 1024;
     }
