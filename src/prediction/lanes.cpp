@@ -215,6 +215,8 @@ void Lanes::execute(const Step& step, const Launch& launch, uint32_t mask) {
     case Op::compare:
     case Op::float_compare:
       return compare(step, mask);
+    case Op::division_check:
+      return check_division(step, mask);
     case Op::predicate_logic:
     case Op::predicates_to_register:
     case Op::register_to_predicates:
@@ -610,52 +612,6 @@ void Lanes::compare(const Step& step, uint32_t mask) {
                   mask);
   write_predicate(step.result_predicates[1], combine(step.logic, ~result, second_value), unknown,
                   mask);
-}
-
-void Lanes::predicates(const Step& step, uint32_t mask) {
-  uint32_t p[3], unknown = 0;
-  for (size_t i = 0; i < 3; ++i) {
-    p[i] = predicate(step.predicates[i]);
-    unknown |= guard_unknown(step.predicates[i]);
-  }
-  LaneValues values{};
-  if (step.op == Op::predicate_logic) {
-    uint32_t result = 0;
-    for (uint32_t row = 0; row < 8; ++row) {
-      if (!(step.table >> row & 1)) continue;
-      result |= (row & 4 ? p[0] : ~p[0]) & (row & 2 ? p[1] : ~p[1]) & (row & 1 ? p[2] : ~p[2]);
-    }
-    write_predicate(step.result_predicates[0], result, unknown, mask);
-    write_predicate(step.result_predicates[1], ~result, unknown, mask);
-  } else if (step.op == Op::vote) {
-    const uint32_t held = p[0] & mask;
-    const bool any = step.amount == 0   ? held != 0
-                     : step.amount == 1 ? held == mask
-                                        : held == mask || held == 0;
-    values.fill(held);
-    const uint32_t all = unknown & mask ? ~0u : 0;
-    write_predicate(step.result_predicates[0], any ? ~0u : 0, all, mask);
-    set_origin(step.result, 1, 0);
-    write(step.result, false, values, all, mask);
-  } else if (step.op == Op::predicates_to_register) {
-    uint32_t any_unknown = 0;
-    for (size_t bit = 0; bit < 7; ++bit) {
-      if (!(step.table >> bit & 1)) continue;
-      for (uint32_t i = 0; i < kLanes; ++i) values[i] |= uint64_t{predicates_[bit] >> i & 1} << bit;
-      any_unknown |= predicates_unknown_[bit];
-    }
-    set_origin(step.result, 1, 0);
-    write(step.result, false, values, any_unknown, mask);
-  } else {
-    const uint32_t from = read(step.sources[0], values);
-    for (size_t bit = 0; bit < 7; ++bit) {
-      if (!(step.table >> bit & 1)) continue;
-      uint32_t value = 0;
-      for (uint32_t i = 0; i < kLanes; ++i)
-        value |= static_cast<uint32_t>(values[i] >> bit & 1) << i;
-      write_predicate(static_cast<int16_t>(bit), value, from, mask);
-    }
-  }
 }
 
 void Lanes::special(const Step& step, const Launch& launch, uint32_t mask) {

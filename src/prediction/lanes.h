@@ -82,6 +82,7 @@ class Lanes {
   void compare(const Step& step, uint32_t mask);
   static uint32_t assume_ordinary(const Step& step, LaneValues& a, LaneValues& b, uint32_t unknown);
   void predicates(const Step& step, uint32_t mask);
+  void check_division(const Step& step, uint32_t mask);
   void special(const Step& step, const Launch& launch, uint32_t mask);
   void shuffle(const Step& step, uint32_t mask);
   void opaque(const Step& step, uint32_t mask);

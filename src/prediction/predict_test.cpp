@@ -228,6 +228,23 @@ TEST(Predict, RowsOfATableLieAllOverIt) {
   EXPECT_NEAR(kernel.predict().footprint_bytes, 2 * rows, 0.1 * rows);
 }
 
+// Of a buffer that fits, L2 has what is asked for at random; of a large one it hardly ever does,
+// though a wave of blocks asks for little of it.
+TEST(Predict, PlacesAtRandomComeFromMemoryWhereTheBufferIsLarge) {
+  const auto of = [](const char* kernel, const char* buffer) {
+    return Kernel("random.ptx", kernel, launch_of(32768, 256),
+                  {{"n", "8388608"}, {"index", "@32M"}, {"from", buffer}, {"to", buffer}})
+        .predict();
+  };
+  const double sectors = 8388608 * 32.0;
+  EXPECT_LT(of("gather", "@16M").dram_bytes, 0.5 * sectors);
+  EXPECT_GT(of("gather", "@512M").dram_bytes, 0.9 * sectors);
+  EXPECT_GT(of("gather", "@512M").time_us,
+            8388608 / figures().memory.dram_gather_sectors_per_second * 0.9e6);
+  EXPECT_GT(of("scatter", "@512M").time_us, 1.5 * of("gather", "@512M").time_us)
+      << "each sector is read, changed and written";
+}
+
 TEST(Predict, NothingIsFasterThanItsUnits) {
   const Kernel kernel("search.ptx", "look_up", launch_of(8192, 256),
                       {{"keys", "@8M"}, {"table", "@64K"}, {"size", "16384"}});

@@ -65,6 +65,7 @@ enum class Op : uint8_t {
   reciprocal,
   float_other,  ///< square roots, logarithms...: unknown unless computed
   float_compare,
+  division_check,  ///< FCHK: whether a / b needs the slow path
   int_to_float,
   float_to_int,
   float_to_float,

@@ -543,11 +543,11 @@ class Lowering {
   bool compares() {
     const bool integer = is("ISETP") || is("UISETP");
     const bool floating = is("FSETP"), is_double = is("DSETP");
-    if (is("FCHK")) {  // whether a division needs its slow path: hardly ever
+    if (is("FCHK")) {
       take_results_only_predicates();
-      step_.predicates[0] = {-1, true};
-      step_.table = 0xf0;
-      step_.op = Op::predicate_logic;
+      source(0, false, Number::float32);
+      source(1, false, Number::float32);
+      step_.op = Op::division_check;
       return true;
     }
     if (!integer && !floating && !is_double) return false;

@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include <bit>
+
 #include "binary/sass_semantics.h"
 #include "prediction/half.h"
 #include "prediction/lanes.h"
@@ -57,6 +59,24 @@ class Machine {
   Lanes lanes_;
   mutable uint32_t unknown_ = 0;
 };
+
+// A warp with one thread whose numerator is zero takes the long way, as FFTs' first stages do.
+TEST(SassLowering, ChecksWhetherADivisionIsOrdinary) {
+  Machine m;
+  m.set(2, std::bit_cast<uint32_t>(-3.0f));
+  m.set(3, std::bit_cast<uint32_t>(8.0f));
+  m.set(4, std::bit_cast<uint32_t>(-0.0f));
+  m.set(5, std::bit_cast<uint32_t>(1e-38f));
+  const auto is_slow = [&](const char* operands) {
+    return m.run("FCHK P0, " + std::string(operands)).predicate(0);
+  };
+  EXPECT_FALSE(is_slow("R2, R3"));
+  EXPECT_TRUE(is_slow("R4, R3")) << "zero";
+  EXPECT_TRUE(is_slow("R2, R4")) << "by zero";
+  EXPECT_TRUE(is_slow("R2, R5")) << "the quotient is beyond what a float holds";
+  m.set_unknown(2);
+  EXPECT_FALSE(is_slow("R2, R3")) << "what nobody knows is ordinary";
+}
 
 TEST(SassLowering, AddsWithCarries) {
   Machine m;
