@@ -2,8 +2,6 @@
 
 #include <bit>
 
-#include <bit>
-
 #include "binary/sass_semantics.h"
 #include "prediction/half.h"
 #include "prediction/lanes.h"
