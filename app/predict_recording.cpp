@@ -229,18 +229,17 @@ class RecordingPredictor {
     Result<KernelPrediction> made = predicted({});
     if (!made) return made.error();
     Made out{std::move(*made), false};
-    if (!guesses(out.prediction)) return out;
+    out.arguments_decide = assumes(out.prediction, "taken for a pointer");  // predict()'s words
+    if (out.arguments_decide || !assumes(out.prediction, "was not given")) return out;
     const Result<KernelPrediction> other = predicted(1 + launch.blocks() * launch.block[0] / 5);
     constexpr double kSame = 0.05;
     out.arguments_decide = !other || std::abs(other->time_us / out.prediction.time_us - 1) > kSame;
     return out;
   }
 
-  static bool guesses(const KernelPrediction& prediction) {
+  static bool assumes(const KernelPrediction& prediction, std::string_view words) {
     return std::any_of(prediction.assumed.begin(), prediction.assumed.end(),
-                       [](const std::string& each) {
-                         return each.find("was not given") != each.npos;  // predict()'s words
-                       });
+                       [&](const std::string& each) { return each.find(words) != each.npos; });
   }
 
   const RecordingRequest& request_;

@@ -23,6 +23,19 @@ std::map<uint64_t, uint64_t> ParameterBlock::buffers() const {
 ParameterBlock::ParameterBlock(std::vector<Parameter> parameters, uint64_t threads)
     : parameters_(std::move(parameters)), threads_(threads) {}
 
+namespace {
+
+void note(std::vector<size_t>& positions, size_t position) {
+  if (std::find(positions.begin(), positions.end(), position) == positions.end())
+    positions.push_back(position);
+}
+
+}  // namespace
+
+uint64_t ParameterBlock::buffer_of(size_t position) {
+  return buffer_number(position, 0);
+}
+
 uint64_t ParameterBlock::read(uint32_t offset, uint32_t bytes) {
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& each = parameters_[i];
@@ -38,10 +51,10 @@ uint64_t ParameterBlock::read(uint32_t offset, uint32_t bytes) {
     }
     // A structure's members of 8 bytes are pointers of their own.
     const uint64_t address = buffer_number(i, inside) << kBufferShift;
+    if (each.size == 8 && each.buffer_bytes == 0) note(pointers_, i);
     if (each.size >= 8 && bytes == 8) return address;
     if (each.size == 8) return address >> 8 * inside & mask;
-    if (!each.is_float && std::find(guessed_.begin(), guessed_.end(), i) == guessed_.end())
-      guessed_.push_back(i);
+    if (!each.is_float) note(guessed_, i);
     uint64_t value = threads_ & 0x7fffffff;
     if (each.size < bytes) value |= read(offset + each.size, bytes - each.size) << 8 * each.size;
     return value & mask;

@@ -55,11 +55,15 @@ class ParameterBlock {
   std::map<uint64_t, uint64_t> buffers() const;
   /// Positions of whole numbers that were read but not given.
   const std::vector<size_t>& guessed() const { return guessed_; }
+  /// Positions of what was read as a pointer, of those that nobody said anything about.
+  const std::vector<size_t>& pointers() const { return pointers_; }
+  /// Of the addresses made up for a pointer: address >> kBufferShift.
+  static uint64_t buffer_of(size_t position);
 
  private:
   std::vector<Parameter> parameters_;
   uint64_t threads_;
-  std::vector<size_t> guessed_;
+  std::vector<size_t> guessed_, pointers_;
 };
 
 /// Buffers are this far apart, so that an address tells its buffer: address >> kBufferShift.

@@ -21,12 +21,27 @@ const char* limit_text(OccupancyLimit limit) {
   }
 }
 
+/// A number of 64 bits looks like a pointer, but nothing lies there.
+bool is_used(const Walk& walk, uint64_t buffer) {
+  return std::any_of(walk.accesses.begin(), walk.accesses.end(), [&](const Access& access) {
+    return access.sectors > 0 && walk.sectors[access.first_sector] >> (kBufferShift - 5) == buffer;
+  });
+}
+
 void add_assumptions(const Walk& walk, const MemoryPlan& memory, const MachineModel& machine,
                      const ParameterBlock& parameters, KernelPrediction& out) {
   for (size_t position : parameters.guessed()) {
     const Parameter& each = parameters.parameters()[position];
     out.assumed.push_back(
         format("argument %zu%s was not given: the number of threads (--arg %zu=VALUE changes it)",
+               position, each.name.empty() ? "" : (" (" + each.name + ")").c_str(), position));
+  }
+  for (size_t position : parameters.pointers()) {
+    if (is_used(walk, ParameterBlock::buffer_of(position))) continue;
+    const Parameter& each = parameters.parameters()[position];
+    out.assumed.push_back(
+        format("argument %zu%s was not given: taken for a pointer, but nothing is read or written "
+               "there; of a number, say --arg %zu=VALUE",
                position, each.name.empty() ? "" : (" (" + each.name + ")").c_str(), position));
   }
   out.assumed.insert(out.assumed.end(), walk.assumed.begin(), walk.assumed.end());

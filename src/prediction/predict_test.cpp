@@ -124,6 +124,18 @@ TEST(Predict, WhatIsTakenForGrantedIsSaid) {
   EXPECT_TRUE(says("estimated from PTX"));
 }
 
+TEST(Predict, ANumberThatLooksLikeAPointerIsAskedFor) {
+  const auto asks = [](const std::vector<ArgumentValue>& arguments) {
+    const KernelPrediction made =
+        Kernel("random.ptx", "add_one", launch_of(264, 256), arguments).predict();
+    return std::any_of(made.assumed.begin(), made.assumed.end(), [](const std::string& each) {
+      return each.find("argument 1 (n) was not given: taken for a pointer") != each.npos;
+    });
+  };
+  EXPECT_TRUE(asks({}));
+  EXPECT_FALSE(asks({{"n", "1000000"}}));
+}
+
 TEST(Predict, ABlockThatDoesNotFitIsRefused) {
   Kernel kernel("kernels.ptx", "saxpy", launch_of(16, 256), {{"n", "4096"}});
   kernel.program.shape.static_shared_memory = 300'000;
