@@ -1,10 +1,21 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+#include "app/open_profile.h"
+#include "views/advice.h"
 
 namespace fathom {
 
-/// Adds `fathom advise`: says what to change.
-void add_advise(CLI::App& app, int& exit_code);
+struct AdviseArguments {
+  std::string file, format = "text", color = "auto";
+  std::optional<size_t> top;
+  AdviceOptions advice;
+  AnalysisOptions analysis;
+};
+
+/// `fathom advise`: says what to change.
+int run_advise(AdviseArguments& arguments);
 
 }  // namespace fathom

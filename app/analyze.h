@@ -1,10 +1,17 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <string>
+
+#include "app/open_profile.h"
 
 namespace fathom {
 
-/// Adds `fathom analyze`: makes one profile database of a measurement directory.
-void add_analyze(CLI::App& app, int& exit_code);
+struct AnalyzeArguments {
+  std::string directory, output;
+  AnalysisOptions analysis;
+};
+
+/// `fathom analyze`: makes one database of a measurement.
+int run_analyze(const AnalyzeArguments& arguments);
 
 }  // namespace fathom

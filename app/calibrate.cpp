@@ -3,18 +3,13 @@
 #include <cctype>
 #include <ctime>
 
-#include "app/command_line.h"
+#include "app/terminal.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "calibration/calibration.h"
 
 namespace fathom {
 namespace {
-
-struct Arguments {
-  int device = 0;
-  std::string output;
-};
 
 /// "NVIDIA H200" -> "nvidia_h200.json", as the machine models of the program are called.
 std::string file_name(const std::string& device) {
@@ -30,7 +25,9 @@ std::string today() {
   return text;
 }
 
-int run(const Arguments& arguments) {
+}  // namespace
+
+int run_calibrate(const CalibrateArguments& arguments) {
   Result<CudaDriver> driver = CudaDriver::open(arguments.device);
   if (!driver) return fail(driver.error());
   Progress progress;
@@ -49,23 +46,6 @@ int run(const Arguments& arguments) {
   const int printed = print(calibration_summary(driver->name(), figures.value()) +
                             "The machine model is in " + file + ".\n");
   return printed != 0 ? printed : figures->failures.empty() ? 0 : 1;
-}
-
-}  // namespace
-
-void add_calibrate(CLI::App& app, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
-  auto* command = app.add_subcommand(
-      "calibrate", "Measures a GPU's instructions, memory, launches and power: a machine model");
-  command->add_option("--device", arguments->device, "Which GPU, as CUDA counts them (default: 0)")
-      ->check(CLI::Range(0, 1024))
-      ->type_name("N");
-  command
-      ->add_option("-o,--output", arguments->output,
-                   "The machine model (default: the GPU's name, e.g. nvidia_h200.json)")
-      ->type_name("FILE");
-  command->footer("Example: fathom calibrate -o h200.json");
-  command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 
 }  // namespace fathom

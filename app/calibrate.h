@@ -1,10 +1,15 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <string>
 
 namespace fathom {
 
-/// Adds `fathom calibrate`: measures a GPU and writes its machine model.
-void add_calibrate(CLI::App& app, int& exit_code);
+struct CalibrateArguments {
+  int device = 0;
+  std::string output;
+};
+
+/// `fathom calibrate`: measures a GPU and writes a machine model.
+int run_calibrate(const CalibrateArguments& arguments);
 
 }  // namespace fathom

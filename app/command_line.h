@@ -1,40 +1,9 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <string>
-
-#include "base/result.h"
-#include "views/layout.h"
-
 namespace fathom {
 
-/// Texts and options of the program itself: --help, --version.
-void describe_program(CLI::App& app);
-
-/// Parses, runs the subcommand and returns its exit code. Wrong usage: one line on standard error
-/// that says what to do, and 2.
-int run_command_line(CLI::App& app, int argc, char** argv, const int& exit_code);
-
-/// Prints "fathom: ..." on standard error; the exit code that the error's kind asks for.
-int fail(const Error& error);
-
-/// Prints a view on standard output. The exit code: 3 if it cannot be written.
-int print(const std::string& text);
-
-/// Adds --color auto|always|never.
-void add_color_option(CLI::App& command, std::string& color);
-/// Colour and width for standard output: "auto" is colour on a terminal, unless NO_COLOR is set
-/// (no-color.org) or TERM is "dumb". Text fills the terminal, from 80 to 120 columns.
-Style style_for(const std::string& color);
-
-/// A line on standard error that says what takes so long; only on a terminal, and gone afterwards.
-class Progress {
- public:
-  void show(const std::string& what);
-  ~Progress();
-
- private:
-  bool shown_ = false;
-};
+/// Parses, runs the command and returns its exit code. Wrong usage: one line on standard error that
+/// says what to do, and 2.
+int run_command_line(int argc, char** argv);
 
 }  // namespace fathom

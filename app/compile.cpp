@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "app/command_line.h"
+#include "app/terminal.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "instrument/driver.h"
@@ -16,16 +16,8 @@ namespace {
 using instrument::Compiler;
 using instrument::Language;
 
-struct Command {
-  const char *name, *description;
-  Language language;
-};
-constexpr Command kCommands[] = {
-    {"cc", "Compiles C so that `record -e numa` sees its memory accesses: CC=\"fathom cc\"",
-     Language::c},
-    {"c++", "The same for C++: CXX=\"fathom c++\"", Language::cxx},
-    {"fc", "The same for Fortran: FC=\"fathom fc\"", Language::fortran},
-};
+constexpr std::pair<const char*, Language> kCommands[] = {
+    {"cc", Language::c}, {"c++", Language::cxx}, {"fc", Language::fortran}};
 
 instrument::Toolbox toolbox() {
   const std::string program = executable_path();
@@ -49,14 +41,10 @@ int become(Language language, const std::vector<std::string>& arguments) {
 }  // namespace
 
 std::optional<int> run_as_compiler(int argc, char** argv) {
-  for (const Command& command : kCommands)
-    if (argc > 1 && std::strcmp(argv[1], command.name) == 0)
-      return become(command.language, {argv + 2, argv + argc});
+  for (const auto& [command, language] : kCommands)
+    if (argc > 1 && std::strcmp(argv[1], command) == 0)
+      return become(language, {argv + 2, argv + argc});
   return std::nullopt;
-}
-
-void add_compilers(CLI::App& app) {
-  for (const Command& command : kCommands) app.add_subcommand(command.name, command.description);
 }
 
 Check check_clang_pass() {

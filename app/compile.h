@@ -1,6 +1,5 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 
 #include "app/machine_check.h"
@@ -10,9 +9,6 @@ namespace fathom {
 /// `fathom cc`, `fathom c++` and `fathom fc`: becomes the compiler, whose arguments all belong to
 /// it. Empty if another command is meant; an exit code if it cannot be done, and says why.
 std::optional<int> run_as_compiler(int argc, char** argv);
-
-/// The three commands in the program's help.
-void add_compilers(CLI::App& app);
 
 /// Whether clang can load our pass.
 Check check_clang_pass();

@@ -17,8 +17,9 @@ void print(const Check& check) {
   }
 }
 
-/// 0 if something can be recorded.
-int examine() {
+}  // namespace
+
+int run_doctor() {
   const Check collector = check_cuda_collector(), driver = check_cuda_driver();
   const Check gpus = check_gpus(), cupti = check_cupti();
   const Check numa = check_numa_runtime();
@@ -28,14 +29,6 @@ int examine() {
     print(check);
   const bool cuda = collector.works && driver.works && gpus.works && cupti.works;
   return cuda || numa.works ? 0 : 1;
-}
-
-}  // namespace
-
-void add_doctor(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand(
-      "doctor", "Tells what works on this machine, what the rest costs, and what to do about it");
-  command->callback([&exit_code] { exit_code = examine(); });
 }
 
 }  // namespace fathom

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 namespace fathom {
 
-/// Adds `fathom doctor`: tells what works on this machine, what the rest costs, and what to do.
-void add_doctor(CLI::App& app, int& exit_code);
+/// `fathom doctor`: tells what works on this machine, what the rest costs, and what to do about it.
+/// 0 if something can be recorded.
+int run_doctor();
 
 }  // namespace fathom

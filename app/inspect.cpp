@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <set>
 
-#include "app/command_line.h"
 #include "app/inspect_extract.h"
 #include "app/inspect_views.h"
 #include "app/ordered_work.h"
+#include "app/terminal.h"
 #include "base/mapped_file.h"
 #include "base/text.h"
 
@@ -16,17 +17,13 @@ namespace {
 
 enum class View { functions, list, summary, listing, graph };
 
-struct Arguments {
-  std::string file, arch, function, decoder, color, extract;
-  bool list = false, summary = false, disassemble = false, cfg = false, json = false;
-  View view() const {
-    return list          ? View::list
-           : summary     ? View::summary
-           : cfg         ? View::graph
-           : disassemble ? View::listing
-                         : View::functions;
-  }
-};
+View view_of(const InspectArguments& arguments) {
+  return arguments.list          ? View::list
+         : arguments.summary     ? View::summary
+         : arguments.cfg         ? View::graph
+         : arguments.disassemble ? View::listing
+                                 : View::functions;
+}
 
 /// One image's part of the output.
 struct Part {
@@ -41,8 +38,8 @@ bool has_code(const GpuImage& image) {
 
 class Inspection {
  public:
-  Inspection(const Arguments& arguments, const MappedFile& file, const Decoder& decoder)
-      : arguments_(arguments), file_(file), decoder_(decoder), view_(arguments.view()) {
+  Inspection(const InspectArguments& arguments, const MappedFile& file, const Decoder& decoder)
+      : arguments_(arguments), file_(file), decoder_(decoder), view_(view_of(arguments)) {
     style_ = style_for(arguments.color);
   }
 
@@ -238,7 +235,7 @@ class Inspection {
     return damaged ? static_cast<int>(ErrorKind::bad_input) : 0;
   }
 
-  const Arguments& arguments_;
+  const InspectArguments& arguments_;
   const MappedFile& file_;
   const Decoder& decoder_;
   const View view_;
@@ -253,7 +250,9 @@ class Inspection {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-int run(const Arguments& arguments) {
+}  // namespace
+
+int run_inspect(const InspectArguments& arguments) {
   const Decoder* decoder = find_decoder(arguments.decoder);
   FATHOM_INVARIANT(decoder != nullptr);
   Result<MappedFile> file = MappedFile::open(arguments.file);
@@ -263,51 +262,6 @@ int run(const Arguments& arguments) {
   if (!found) return fail(found.error());
   file->release(file->bytes());
   return Inspection(arguments, *file, *decoder).run(*found);
-}
-
-void add_views(CLI::App& command, Arguments& arguments) {
-  auto* views = command.add_option_group("What to show");
-  views->add_flag("--list", arguments.list, "Only the images, as they stand in the file");
-  views->add_flag("--summary", arguments.summary, "One line for each image, and totals");
-  views->add_flag("--disassemble", arguments.disassemble,
-                  "SASS beside source lines: stall cycles, yield, barriers set and waited for");
-  views->add_flag("--cfg", arguments.cfg, "Basic blocks and loops as a graph in the DOT language");
-  views
-      ->add_option("--extract", arguments.extract,
-                   "Writes the images into a folder, unpacked: image_0012.sm_90a.cubin")
-      ->type_name("FOLDER");
-  views->require_option(0, 1);
-}
-
-}  // namespace
-
-void add_inspect(CLI::App& app, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
-  auto* command = app.add_subcommand(
-      "inspect", "Shows the GPU code in a file: functions, registers, loops, instructions");
-  command
-      ->add_option("file", arguments->file,
-                   "A program, library, object file, archive, fat binary or cubin")
-      ->required()
-      ->type_name("FILE");
-  add_views(*command, *arguments);
-  command->add_option("--arch", arguments->arch, "Only images for an architecture, e.g. sm_90a")
-      ->type_name("ARCH");
-  command
-      ->add_option("--function", arguments->function,
-                   "Only functions with NAME in their name, mangled or not")
-      ->type_name("NAME");
-  command->add_flag("--json", arguments->json, "The same for programs");
-  std::vector<std::string> names;
-  for (const Decoder& decoder : decoders()) names.push_back(decoder.name);
-  arguments->decoder = names.front();
-  command->add_option("--decoder", arguments->decoder, join(names, " or "))
-      ->check(CLI::IsMember(names))
-      ->type_name("NAME");
-  add_color_option(*command, arguments->color);
-  command->footer(
-      "Example: fathom inspect libcublas.so --arch sm_90 --function gemv --disassemble");
-  command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 
 }  // namespace fathom

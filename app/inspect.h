@@ -1,10 +1,15 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <string>
 
 namespace fathom {
 
-/// Adds `fathom inspect`: what is in a GPU binary.
-void add_inspect(CLI::App& app, int& exit_code);
+struct InspectArguments {
+  std::string file, arch, function, decoder, color = "auto", extract;
+  bool list = false, summary = false, disassemble = false, cfg = false, json = false;
+};
+
+/// `fathom inspect`: shows the GPU code in a file.
+int run_inspect(const InspectArguments& arguments);
 
 }  // namespace fathom

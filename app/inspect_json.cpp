@@ -1,4 +1,7 @@
+#include <nlohmann/json.hpp>
+
 #include "app/inspect_views.h"
+#include "views/json_parts.h"
 
 namespace fathom {
 namespace {

@@ -2,13 +2,15 @@
 // How `fathom inspect` shows images and functions.
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "app/inspect_code.h"
-#include "views/json_parts.h"
 #include "views/layout.h"
 
 namespace fathom {
+
+using Json = nlohmann::ordered_json;
 
 /// "image 3: cubin for sm_90a, 3.7 KiB (1.1 KiB as zstd), in .nv_fatbin"
 std::string image_title(const GpuImage& image);

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "advice/advice.h"
-#include "app/command_line.h"
+#include "app/terminal.h"
 #include "attribution/attribution.h"
 #include "attribution/sources.h"
 #include "base/files.h"
@@ -82,35 +82,6 @@ Result<Profile> open_profile(const std::string& path, const AnalysisOptions& opt
                  "give --topology and --numa-threshold to `fathom analyze DIR`, or the measurement "
                  "directory to this command"};
   return read_profile(path);
-}
-
-void add_numa_options(CLI::App& command, AnalysisOptions& options) {
-  command
-      .add_option_function<std::string>(
-          "--topology",
-          [&options](const std::string& text) {
-            Result<Topology> topology = parse_topology(text);
-            if (!topology) throw CLI::ValidationError(topology.error().message());
-            options.numa.topology = *topology;
-            options.numa_changed = true;
-          },
-          format("The NUMA machine to estimate gains for: NODESxPROCESSORS:LOCAL,ONE_HOP,..., with "
-                 "relative latencies, e.g. 8x16:1.0,2.1,3.1; or machine: this one (default: %s)",
-                 Topology{}.text().c_str()))
-      ->type_name("TOPOLOGY");
-  command
-      .add_option_function<std::vector<std::string>>(
-          "--numa-threshold",
-          [&options](const std::vector<std::string>& texts) {
-            for (const std::string& text : texts)
-              if (auto done = set_threshold(text, options.numa.thresholds); !done)
-                throw CLI::ValidationError(done.error().message());
-            options.numa_changed = true;
-          },
-          "The score from which on a kind of NUMA issue is reported, e.g. remote-access=1500; may "
-          "be repeated")
-      ->allow_extra_args(false)
-      ->type_name("KIND=N");
 }
 
 }  // namespace fathom

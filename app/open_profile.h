@@ -1,6 +1,5 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -26,8 +25,5 @@ Result<Profile> analyze_directory(const std::string& directory, const AnalysisOp
 /// A profile database, or a measurement directory, which is analysed in memory. Errors (usage): a
 /// topology or thresholds are asked for, but a database's findings are made.
 Result<Profile> open_profile(const std::string& path, const AnalysisOptions& options);
-
-/// Adds --topology and --numa-threshold.
-void add_numa_options(CLI::App& command, AnalysisOptions& options);
 
 }  // namespace fathom

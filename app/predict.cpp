@@ -4,27 +4,16 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "app/command_line.h"
 #include "app/predict_launch.h"
 #include "app/predict_recording.h"
 #include "app/predict_recording_views.h"
 #include "app/predict_views.h"
+#include "app/terminal.h"
 #include "base/files.h"
 #include "base/text.h"
 
 namespace fathom {
 namespace {
-
-/// Of a recording, launch shapes: those of programs with very many take a second or so.
-constexpr size_t kTopLaunches = 50;
-
-struct Arguments {
-  std::string file, kernel, device, grid = "1", block = "256", model = "sim", format = "text",
-                                    color, sweep, ptxas;
-  uint32_t shared = 0;
-  std::vector<std::string> arguments, trips;
-  size_t top = kTopLaunches;
-};
 
 Error usage(const std::string& what, const std::string& where, const std::string& hint) {
   return {ErrorKind::usage, what, where, hint};
@@ -47,7 +36,7 @@ Result<std::array<uint32_t, 3>> read_shape(const std::string& text, const std::s
   return shape;
 }
 
-Result<Launch> read_launch(const Arguments& arguments) {
+Result<Launch> read_launch(const PredictArguments& arguments) {
   Launch launch;
   auto grid = read_shape(arguments.grid, "--grid", 0x7fffffff);
   if (!grid) return grid.error();
@@ -70,7 +59,7 @@ Result<Launch> read_launch(const Arguments& arguments) {
 
 class Prediction {
  public:
-  explicit Prediction(const Arguments& arguments) : arguments_(arguments) {}
+  explicit Prediction(const PredictArguments& arguments) : arguments_(arguments) {}
 
   int run() {
     Result<Done> done = prepare();
@@ -158,7 +147,7 @@ class Prediction {
                                              : sweep_text(launches, machine_.get()));
   }
 
-  const Arguments& arguments_;
+  const PredictArguments& arguments_;
   ChosenMachine machine_;
   Launch launch_;
   std::vector<ArgumentValue> values_;
@@ -174,9 +163,9 @@ bool is_recording(const std::string& path) {
   return std::string_view(start, sizeof start) == kDatabase;
 }
 
-int run_recording(const Arguments& arguments, const std::vector<std::string>& out_of_place) {
-  if (!out_of_place.empty())
-    return fail(usage("launches are those of the recording", join(out_of_place, ", "),
+int run_recording(const PredictArguments& arguments) {
+  if (!arguments.launch_options.empty())
+    return fail(usage("launches are those of the recording", join(arguments.launch_options, ", "),
                       "leave it out, or predict one of its binaries: fathom predict "
                       "DIR/gpubins/FILE.cubin --grid X --block X"));
   const RecordingRequest request{arguments.file,      arguments.kernel, arguments.device,
@@ -190,72 +179,8 @@ int run_recording(const Arguments& arguments, const std::vector<std::string>& ou
 
 }  // namespace
 
-void add_predict(CLI::App& app, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
-  auto* command = app.add_subcommand(
-      "predict",
-      "Says how long a kernel takes and at what power, without running it; of a recording, beside "
-      "what was measured");
-  command
-      ->add_option("file", arguments->file,
-                   "PTX, a cubin, a fat binary, CUDA source, or a measurement directory")
-      ->required()
-      ->type_name("FILE");
-  command->add_option("--kernel", arguments->kernel, "Only kernels with NAME in their name")
-      ->type_name("NAME");
-  command
-      ->add_option("--device", arguments->device,
-                   "H200 (default; of a recording: its own), H100, A100, V100, or a\nmachine model "
-                   "that calibrate "
-                   "wrote (.json)")
-      ->type_name("NAME");
-  command->add_option("--grid", arguments->grid, "Blocks: x, x,y or x,y,z")->type_name("X,Y,Z");
-  command->add_option("--block", arguments->block, "Threads of a block: x, x,y or x,y,z")
-      ->type_name("X,Y,Z");
-  command->add_option("--shared", arguments->shared, "Dynamic shared memory of a block")
-      ->type_name("BYTES");
-  command
-      ->add_option("--arg", arguments->arguments,
-                   "A scalar argument, by name or by position from 0: n=4096, 2=4096;\na=@64M: "
-                   "how large a pointer's buffer is")
-      ->allow_extra_args(false)
-      ->type_name("NAME=VALUE");
-  command
-      ->add_option("--trips", arguments->trips,
-                   "Rounds of the loop on a line that depends on data; below 1: the share of "
-                   "threads that enter a branch")
-      ->allow_extra_args(false)
-      ->type_name("LINE=N");
-  command->add_option("--model", arguments->model, "sim (default), delay, list or roofline")
-      ->check(CLI::IsMember({"sim", "delay", "list", "roofline"}))
-      ->type_name("MODEL");
-  command
-      ->add_option("--sweep", arguments->sweep,
-                   "Ranks block sizes with the same number of threads: block=64..1024")
-      ->type_name("RANGE");
-  command->add_option("--ptxas", arguments->ptxas, "The assembler to use; none: predict from PTX")
-      ->type_name("PATH");
-  command
-      ->add_option("--top", arguments->top,
-                   "Of a recording: the launch shapes that take longest; 0: all (default: 50)")
-      ->type_name("N");
-  command->add_option("--format", arguments->format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->type_name("FORMAT");
-  add_color_option(*command, arguments->color);
-  command->footer(
-      "Examples: fathom predict k.ptx --kernel saxpy --device H200 --grid 4096 --block 256 --arg "
-      "n=1048576\n          fathom predict measurement-directory --kernel saxpy");
-  command->callback([arguments, command, &exit_code] {
-    if (!is_recording(arguments->file)) {
-      exit_code = Prediction(*arguments).run();
-      return;
-    }
-    std::vector<std::string> out_of_place;
-    for (const char* option : {"--grid", "--block", "--shared", "--sweep", "--ptxas"})
-      if (command->count(option) > 0) out_of_place.emplace_back(option);
-    exit_code = run_recording(*arguments, out_of_place);
-  });
+int run_predict(const PredictArguments& arguments) {
+  return is_recording(arguments.file) ? run_recording(arguments) : Prediction(arguments).run();
 }
 
 }  // namespace fathom

@@ -5,9 +5,9 @@
 #include <map>
 #include <thread>
 
-#include "app/command_line.h"
 #include "app/ordered_work.h"
 #include "app/predict_launch.h"
+#include "app/terminal.h"
 #include "attribution/attribution.h"
 #include "attribution/launches.h"
 #include "base/files.h"

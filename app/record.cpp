@@ -27,13 +27,6 @@ namespace {
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-struct RecordOptions {
-  std::vector<std::string> events, program;
-  std::string directory;
-  int trace = 0;
-  bool list = false;
-};
-
 int fail(const Error& error) {
   std::fprintf(stderr, "fathom: %s\n", error.message().c_str());
   return static_cast<int>(error.kind);
@@ -50,10 +43,10 @@ std::string absolute(const std::string& path) {
 }
 
 /// Makes the measurement directory and returns its absolute path.
-Result<std::string> make_directory(const RecordOptions& options) {
-  std::string path = options.directory;
+Result<std::string> make_directory(const RecordArguments& arguments) {
+  std::string path = arguments.directory;
   if (path.empty()) {
-    const std::string& program = options.program.front();
+    const std::string& program = arguments.program.front();
     const std::string stem = "fathom-" + program.substr(program.rfind('/') + 1) + "-measurement";
     path = stem;
     for (int i = 2; access(path.c_str(), F_OK) == 0 && !is_empty_directory(path); ++i)
@@ -106,15 +99,18 @@ Result<Environment> environment_for(const EventSet& events, const std::string& d
   return out;
 }
 
-void write_start(record::ChunkWriter& out, const RecordOptions& options, const EventSet& events) {
+void write_start(record::ChunkWriter& out, const RecordArguments& arguments,
+                 const EventSet& events) {
   char folder[PATH_MAX] = "", host[256] = "";
   if (getcwd(folder, sizeof folder) == nullptr) folder[0] = 0;
   gethostname(host, sizeof host - 1);
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const std::string text = events.text + (options.trace > 1 ? " -tt" : options.trace ? " -t" : "");
+  const std::string text = events.text + (arguments.trace > 1 ? " -tt"
+                                          : arguments.trace   ? " -t"
+                                                              : "");
   out.add_text(record::ChunkType::run_start,
                record::RunStart{static_cast<uint64_t>(std::chrono::nanoseconds(now).count())},
-               {FATHOM_VERSION, join(options.program, " "), folder, text, host});
+               {FATHOM_VERSION, join(arguments.program, " "), folder, text, host});
   out.flush();
 }
 
@@ -159,14 +155,14 @@ Result<Done> check_program(const std::string& program) {
                "check its path and that it may be executed"};
 }
 
-int run(const RecordOptions& options) {
-  const auto events = parse_events(options.events);
+int measure(const RecordArguments& arguments) {
+  const auto events = parse_events(arguments.events);
   if (!events) return fail(events.error());
-  if (options.program.empty())
+  if (arguments.program.empty())
     return fail(
         {ErrorKind::usage, "no program to record", "", "write `fathom record -- APP ARGS`"});
-  if (auto there = check_program(options.program.front()); !there) return fail(there.error());
-  auto directory = make_directory(options);
+  if (auto there = check_program(arguments.program.front()); !there) return fail(there.error());
+  auto directory = make_directory(arguments);
   if (!directory) return fail(directory.error());
   auto environment = environment_for(*events, *directory);
   if (!environment) return fail(environment.error());
@@ -175,9 +171,9 @@ int run(const RecordOptions& options) {
   if (!file.open(path))
     return fail({ErrorKind::bad_input, format("cannot be written: %s", std::strerror(file.error())),
                  path, "choose another directory with -o"});
-  write_start(file, options, *events);
+  write_start(file, arguments, *events);
 
-  const auto outcome = launch(options.program, *environment);
+  const auto outcome = launch(arguments.program, *environment);
   if (!outcome) return fail(outcome.error());
   file.add(record::ChunkType::run_end,
            record::RunEnd{outcome->exit_code, outcome->signal, outcome->wall_ns});
@@ -229,24 +225,8 @@ int list_events() {
 
 }  // namespace
 
-void add_record(CLI::App& app, int& exit_code) {
-  auto* command =
-      app.add_subcommand("record", "Runs a program and measures it into a directory for analyze");
-  auto options = std::make_shared<RecordOptions>();
-  command
-      ->add_option("-e,--event", options->events,
-                   format("What to measure, e.g. gpu=cuda, gpu=cuda,pc@14 (one sample each 2^14 "
-                          "cycles) or numa (default: gpu=cuda; without @K, 2^%u cycles)",
-                          kDefaultCudaPeriodLog2))
-      ->allow_extra_args(false);
-  command->add_option("-o,--output", options->directory,
-                      "The measurement directory (default: fathom-APP-measurement)");
-  command->add_flag("-t,--trace", options->trace, "Keep a trace; -tt: a finer one");
-  command->add_flag("-L,--list", options->list, "List the events and whether they work here");
-  command->add_option("program", options->program, "The program and its arguments, after --");
-  command->positionals_at_end();
-  command->callback(
-      [options, &exit_code] { exit_code = options->list ? list_events() : run(*options); });
+int run_record(const RecordArguments& arguments) {
+  return arguments.list ? list_events() : measure(arguments);
 }
 
 }  // namespace fathom

@@ -1,10 +1,18 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace fathom {
 
-/// Adds `fathom record`: runs a program and measures it into a directory.
-void add_record(CLI::App& app, int& exit_code);
+struct RecordArguments {
+  std::vector<std::string> events, program;
+  std::string directory;
+  int trace = 0;
+  bool list = false;
+};
+
+/// `fathom record`: runs a program and measures it into a directory.
+int run_record(const RecordArguments& arguments);
 
 }  // namespace fathom

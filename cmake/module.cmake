@@ -1,5 +1,8 @@
 # fathom_module(NAME SOURCES... [DEPENDS target...] [TESTS foo_test.cpp...])
 # makes one static library `fathom_NAME` and, if there are tests, one test program `NAME_test`.
+#
+# fathom_test(NAME SOURCES... [DEPENDS target...] [LABELS label...])
+# makes one test program, whose tests have those labels in ctest.
 
 add_library(fathom_flags INTERFACE)
 target_compile_options(fathom_flags INTERFACE -Wall -Wextra -Wshadow -Wpedantic -Wno-missing-field-initializers)
@@ -15,13 +18,16 @@ endif()
 if(FATHOM_SANITIZE)
   target_compile_options(fathom_flags INTERFACE -fsanitize=${FATHOM_SANITIZE} -fno-omit-frame-pointer
                                                 -fno-sanitize-recover=all)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(fathom_flags INTERFACE -Wno-maybe-uninitialized)  # sanitizers hide what is initialized
+  endif()
   target_link_options(fathom_flags INTERFACE -fsanitize=${FATHOM_SANITIZE})
 endif()
 
 # What nearly every source includes is parsed once for libraries and once for tests: the two are
 # compiled with different flags.
-set(fathom_common_headers <algorithm> <cstdint> <filesystem> <functional> <map> <memory> <optional> <set>
-  <span> <string> <string_view> <unordered_map> <utility> <vector>)
+set(fathom_common_headers <algorithm> <charconv> <cmath> <cstdint> <cstdlib> <filesystem> <functional> <map>
+  <memory> <optional> <set> <span> <string> <string_view> <unordered_map> <utility> <vector>)
 if(FATHOM_PCH)
   add_library(fathom_headers OBJECT ${PROJECT_SOURCE_DIR}/cmake/headers.cpp)
   target_precompile_headers(fathom_headers PRIVATE ${fathom_common_headers})
@@ -39,7 +45,7 @@ if(FATHOM_PCH AND FATHOM_TESTS)
 endif()
 
 function(fathom_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_compile_options(${name} PRIVATE ${fathom_test_options})
   if(FATHOM_PCH)
@@ -47,7 +53,14 @@ function(fathom_test name)
   endif()
   target_link_libraries(${name} PRIVATE fathom_flags ${ARG_DEPENDS} GTest::gtest GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE FATHOM_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
+  if(FATHOM_SANITIZE)  # what is repeated to be sure is repeated less: each time takes ten times as long
+    target_compile_definitions(${name} PRIVATE FATHOM_SANITIZED)
+  endif()
+  set(labels)
+  if(ARG_LABELS)
+    set(labels PROPERTIES LABELS "${ARG_LABELS}")
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 ${labels})
 endfunction()
 
 function(fathom_module name)

@@ -265,7 +265,7 @@ class DamagedFile : public testing::TestWithParam<const char*> {};
 TEST_P(DamagedFile, IsSurvivedAtEveryByte) {
   const Buffer whole = fatbin_fixture(GetParam());
   for (size_t i = 0; i < whole.size(); ++i) {
-    for (uint8_t flip : {0x01, 0x80, 0xff}) {
+    for (uint8_t flip : flips_of(i)) {
       Buffer file = whole;
       file[i] ^= flip;
       try_everything(file);

@@ -114,6 +114,16 @@ std::string describe(const GpuBinary& binary, InstructionSource& source) {
   return text;
 }
 
+std::vector<uint8_t> flips_of(size_t at) {
+  const std::vector<uint8_t> all = {0x01, 0x80, 0xff};
+#ifdef FATHOM_SANITIZED
+  return {all[at % all.size()]};
+#else
+  (void)at;
+  return all;
+#endif
+}
+
 TestFolder::TestFolder() : path_(testing::TempDir() + "fathom_binary_XXXXXX") {
   FATHOM_INVARIANT(mkdtemp(path_.data()) != nullptr);
 }

@@ -27,6 +27,10 @@ std::string describe(const std::vector<Register>& registers);
 /// Everything that is known about a binary, as text for people and golden files.
 std::string describe(const GpuBinary& binary, InstructionSource& source);
 
+/// In which ways tests that damage each byte of a file flip bits of the one `at`: in all, or with
+/// sanitizers, where each takes ten times as long, in the next one.
+std::vector<uint8_t> flips_of(size_t at);
+
 /// A folder for a test's files, removed at the end.
 class TestFolder {
  public:

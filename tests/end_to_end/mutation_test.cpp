@@ -18,7 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+#ifdef FATHOM_SANITIZED
+constexpr int kMutations = 600;  // each takes ten times as long
+#else
 constexpr int kMutations = 2400;
+#endif
 
 /// One process of the recording, with its GPU binary: small enough for thousands of analyses.
 std::string copy_one_process(const std::string& target) {
