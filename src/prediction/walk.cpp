@@ -59,6 +59,18 @@ double WarpTrace::executed() const {
   return sum;
 }
 
+void ConstantUse::add(const ConstantUse& other) {
+  const bool empty = first == end, nothing = other.first == other.end;
+  place = other.place;
+  if (!nothing) first = empty ? other.first : std::min(first, other.first);
+  if (!nothing) end = std::max(end, other.end);
+  own_bytes = std::max(own_bytes, other.own_bytes);
+  loads += other.loads;
+  new_lines += other.new_lines;
+  unknown |= other.unknown;
+  uniform &= other.uniform;
+}
+
 Walk walk(const Program& program, const Launch& launch, const WalkLimits& limits) {
   Decisions decisions(program, launch);
   const uint32_t warps = launch.warps_per_block();

@@ -46,6 +46,8 @@ bool WarpRunner::run(std::array<uint32_t, 3> block, uint32_t warp, uint64_t budg
   lanes_.warp = warp;
   loops_.assign(program_.loops.loops.size(), {});
   local_.clear();
+  constants_.clear();
+  constant_line_ = 0;
   trace_ = &out;
   quiet_ = false;
   executed_ = 0;
@@ -57,11 +59,11 @@ bool WarpRunner::run(std::array<uint32_t, 3> block, uint32_t warp, uint64_t budg
   groups_.assign(1, {0, left >= kLanes ? ~0u : (1u << left) - 1, {}, false});
   meeting_ = {};
   if (groups_[0].mask == 0) return true;
-  while (executed_ < budget) {
-    if (!step()) return walk_.executed += executed_, true;
-  }
+  bool done = false;
+  while (!done && executed_ < budget) done = !step();
   walk_.executed += executed_;
-  return false;
+  for (const auto& [at, own] : constants_) walk_.constants[at].add(own);
+  return done;
 }
 
 /// Threads that are behind go first, so that they catch up where their ways meet. Where all wait
@@ -392,13 +394,17 @@ void WarpRunner::try_to_skip(uint32_t loop) {
     std::vector<Group> groups;
     std::unordered_map<uint32_t, LocalValue> local;
     uint32_t rounds = 0;
+    std::map<uint32_t, ConstantUse> constants;
   };
-  const auto now = [&] { return Moment{lanes_.state(), groups_, local_, loops_[loop].rounds}; };
+  const auto now = [&] {
+    return Moment{lanes_.state(), groups_, local_, loops_[loop].rounds, constants_};
+  };
   const auto go_back = [&](const Moment& to_there) {
     lanes_.restore(to_there.lanes);
     groups_ = to_there.groups;
     local_ = to_there.local;
     loops_[loop].rounds = to_there.rounds;
+    constants_ = to_there.constants;
   };
   quiet_ = true;
   const Moment before = now();
@@ -445,6 +451,7 @@ void WarpRunner::memory(const Step& step, uint32_t at, uint32_t mask) {
   uint32_t first = 0;
   while (!(mask >> first & 1)) ++first;
   address_of_[at] = addresses[first];
+  if (step.space == MemorySpace::constant) note_constant(step, at, addresses, unknown, mask);
   if (step.op == Op::load) {
     uint32_t distinct = 0;
     uint64_t last = ~uint64_t{0};
@@ -457,6 +464,28 @@ void WarpRunner::memory(const Step& step, uint32_t at, uint32_t mask) {
   }
   if (step.op == Op::store && step.space == MemorySpace::local) store_local(step, addresses, mask);
   if (step.op == Op::load || step.op == Op::atomic) load_values(step, at, addresses, unknown, mask);
+}
+
+/// Where loops are skipped ahead, too: what they touch on the way lies between their ends.
+void WarpRunner::note_constant(const Step& step, uint32_t at, const LaneValues& addresses,
+                               uint32_t unknown, uint32_t mask) {
+  ConstantUse now;
+  now.first = ~uint64_t{0};
+  for (uint32_t i = 0; i < kLanes; ++i) {
+    if (!(mask >> i & 1)) continue;
+    now.uniform &= now.end == 0 || addresses[i] == now.first;
+    now.first = std::min(now.first, addresses[i]);
+    now.end = std::max(now.end, addresses[i] + step.bytes);
+  }
+  now.place = place_of_constants(step.bank, now.first);
+  now.unknown = unknown != 0;
+  if (now.unknown) now.first = now.end = 0;  // made up
+  const uint64_t line = now.first / kConstantLine + 1;
+  if (!quiet_) now.loads = 1, now.new_lines = now.unknown || line != constant_line_ ? 1 : 0;
+  constant_line_ = now.unknown ? 0 : line;
+  ConstantUse& own = constants_[at];
+  own.add(now);
+  own.own_bytes = own.end - own.first;
 }
 
 /// What data say stays within its buffer, where the size of that is known.

@@ -89,6 +89,8 @@ class WarpRunner {
   void load_values(const Step& step, uint32_t at, const LaneValues& addresses, uint32_t unknown,
                    uint32_t mask);
   void store_local(const Step& step, const LaneValues& addresses, uint32_t mask);
+  void note_constant(const Step& step, uint32_t at, const LaneValues& addresses, uint32_t unknown,
+                     uint32_t mask);
   uint32_t record_access(const Step& step, const LaneValues& addresses, bool unknown,
                          uint32_t mask);
   bool from_different_buffers(const Step& step) const;
@@ -120,6 +122,8 @@ class WarpRunner {
     uint32_t unknown;
   };
   std::unordered_map<uint32_t, LocalValue> local_;
+  std::map<uint32_t, ConstantUse> constants_;  ///< of this warp
+  uint64_t constant_line_ = 0;                 ///< that it read last, and one
 };
 
 }  // namespace fathom
