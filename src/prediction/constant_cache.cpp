@@ -2,14 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace fathom {
 namespace {
 
 /// What several loads touch together.
 struct Table {
-  uint64_t place = 0, first = 0, end = 0;
-  double own_bytes = 0;  ///< of one warp
+  uint64_t place = 0;
+  ConstantRange range;
+  bool has(const Table& part) const {
+    return place == part.place && range.first <= part.range.first && part.range.end <= range.end;
+  }
+  double bytes() const { return static_cast<double>(range.end - range.first); }
 };
 
 double between(double low, double value, double high) {
@@ -17,20 +22,19 @@ double between(double low, double value, double high) {
 }
 
 /// Loads of an unrolled loop lie side by side, so that they make one table.
-std::vector<Table> tables_of(const std::vector<Table>& pieces) {
-  std::vector<Table> sorted = pieces, tables;
-  std::sort(sorted.begin(), sorted.end(), [](const Table& a, const Table& b) {
-    return a.place != b.place ? a.place < b.place : a.first < b.first;
+std::vector<Table> joined(std::vector<Table> pieces) {
+  std::sort(pieces.begin(), pieces.end(), [](const Table& a, const Table& b) {
+    return a.place != b.place ? a.place < b.place : a.range.first < b.range.first;
   });
-  for (const Table& each : sorted) {
+  std::vector<Table> tables;
+  for (const Table& each : pieces) {
     const bool same = !tables.empty() && tables.back().place == each.place &&
-                      each.first <= tables.back().end + kConstantLine;
-    if (!same) {
+                      each.range.first <= tables.back().range.end + kConstantLine;
+    if (same) {
+      tables.back().range.add(each.range);
+    } else {
       tables.push_back(each);
-      continue;
     }
-    tables.back().end = std::max(tables.back().end, each.end);
-    tables.back().own_bytes += each.own_bytes;
   }
   return tables;
 }
@@ -51,39 +55,53 @@ class Planner {
 
   std::vector<ConstantMisses> make() const {
     if (memory_.constant_bytes == 0 || walk_.constants.empty()) return {};
-    std::vector<Table> pieces;
-    for (const auto& [at, use] : walk_.constants) {
-      const Table piece = piece_of(use);
-      if (piece.first < piece.end) pieces.push_back(piece);
-    }
-    const std::vector<Table> tables = tables_of(pieces);
     std::vector<ConstantMisses> misses(program_.steps.size());
+    const std::vector<Table> tables = tables_of({});
+    std::vector<double> lines;
+    for (const Table& each : tables) lines.push_back(lines_of(each));
     for (const auto& [at, use] : walk_.constants) {
-      const Table piece = piece_of(use);
-      if (piece.first == piece.end) continue;  // nobody knows what it reads
-      for (const Table& table : tables)
-        if (table.place == piece.place && table.first <= piece.first && piece.end <= table.end)
-          misses[at] = misses_of(program_.steps[at], use, lines_of(table));
+      const Table piece{use.place, range_of(use, {})};
+      if (piece.range.empty()) continue;  // nobody knows what it reads
+      for (size_t i = 0; i < tables.size(); ++i)
+        if (tables[i].has(piece)) misses[at] = misses_of(program_.steps[at], use, lines[i]);
     }
     return misses;
   }
 
  private:
+  /// What one block touches, or all of them.
+  std::vector<Table> tables_of(std::optional<uint32_t> block) const {
+    std::vector<Table> pieces;
+    for (const auto& [at, use] : walk_.constants) {
+      const Table piece{use.place, range_of(use, block)};
+      if (!piece.range.empty()) pieces.push_back(piece);
+    }
+    return joined(std::move(pieces));
+  }
+
   /// Of an unknown index, all that it can reach, where that is known.
-  Table piece_of(const ConstantUse& use) const {
+  ConstantRange range_of(const ConstantUse& use, std::optional<uint32_t> block) const {
     const auto size = program_.constants.find(use.place);
-    if (!use.unknown || size == program_.constants.end())
-      return {use.place, use.first, use.end, static_cast<double>(use.own_bytes)};
-    // Addresses of PTX say which variable they belong to.
-    const uint64_t first = use.place >= kFirstVariable ? use.place << kBufferShift : 0;
-    return {use.place, first, first + size->second, static_cast<double>(size->second)};
+    if (use.unknown && size != program_.constants.end()) {
+      // Addresses of PTX say which variable they belong to.
+      const uint64_t first = use.place >= kFirstVariable ? use.place << kBufferShift : 0;
+      return {first, first + size->second};
+    }
+    if (!block) return use.range();
+    const auto own = use.blocks.find(*block);
+    return own == use.blocks.end() ? ConstantRange{} : own->second;
   }
 
   /// Blocks that each keep to a part of a table need no more than these.
   double lines_of(const Table& table) const {
-    const auto all = static_cast<double>(table.end - table.first);
-    const double parts = blocks_ * warps_per_block_ * std::min(table.own_bytes, all);
-    return std::min(all, parts) / double(kConstantLine);
+    double most = 0;
+    for (uint32_t block = 0; block < walk_.blocks.size(); ++block) {
+      double own = 0;
+      for (const Table& each : tables_of(block))
+        if (table.has(each)) own += each.bytes();
+      most = std::max(most, own);
+    }
+    return std::min(table.bytes(), blocks_ * most) / double(kConstantLine);
   }
 
   ConstantMisses misses_of(const Step& step, const ConstantUse& use, double lines) const {
@@ -98,7 +116,7 @@ class Planner {
     const bool ahead = fetches_ahead(step, use);
     const double gone = between(capacity_, warps, 2 * capacity_);
     const double not_ahead = ahead ? between(capacity_, warps * group, 2 * capacity_) : 1;
-    const double alone = std::max(gone, not_ahead * new_lines);
+    const double alone = std::max(gone * machine_loads(step), not_ahead * new_lines);
     const double beyond = between(capacity_, lines, 2 * capacity_);
     // In step, the first warp of a group fetches for the others, and they wait with it.
     const double together = ahead ? 0 : new_lines * between(capacity_, lines, 1.25 * capacity_);
@@ -107,6 +125,11 @@ class Planner {
     const double cycles =
         ahead ? memory_.constant_uniform_miss_cycles : memory_.constant_miss_cycles;
     return {static_cast<float>(fetches * cycles), static_cast<float>(latency * cycles)};
+  }
+
+  /// Of PTX: a load of the machine takes 8 bytes.
+  double machine_loads(const Step& step) const {
+    return program_.from_sass ? 1 : std::max(1.0, std::ceil(step.bytes / 8.0));
   }
 
   /// Loads into uniform registers do. Assemblers make such ones of PTX where all threads agree.

@@ -59,16 +59,26 @@ double WarpTrace::executed() const {
   return sum;
 }
 
+void ConstantRange::add(const ConstantRange& other) {
+  if (other.empty()) return;
+  if (empty()) *this = other;
+  first = std::min(first, other.first);
+  end = std::max(end, other.end);
+}
+
 void ConstantUse::add(const ConstantUse& other) {
-  const bool empty = first == end, nothing = other.first == other.end;
   place = other.place;
-  if (!nothing) first = empty ? other.first : std::min(first, other.first);
-  if (!nothing) end = std::max(end, other.end);
-  own_bytes = std::max(own_bytes, other.own_bytes);
+  for (const auto& [block, range] : other.blocks) blocks[block].add(range);
   loads += other.loads;
   new_lines += other.new_lines;
   unknown |= other.unknown;
   uniform &= other.uniform;
+}
+
+ConstantRange ConstantUse::range() const {
+  ConstantRange all;
+  for (const auto& [block, range] : blocks) all.add(range);
+  return all;
 }
 
 Walk walk(const Program& program, const Launch& launch, const WalkLimits& limits) {

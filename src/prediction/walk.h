@@ -45,16 +45,22 @@ struct WarpTrace {
   double executed() const;  ///< instructions, weights included
 };
 
+/// Addresses from `first` to before `end`; none where these are equal.
+struct ConstantRange {
+  uint64_t first = 0, end = 0;
+  bool empty() const { return first == end; }
+  void add(const ConstantRange& other);
+};
 /// What the warps' executions of a load with an index touched of constant memory.
 struct ConstantUse {
-  uint64_t place = 0;           ///< place_of_constants()
-  uint64_t first = 0, end = 0;  ///< addresses, of all warps
-  uint64_t own_bytes = 0;       ///< from the first to the last of one warp, at most
+  uint64_t place = 0;                        ///< place_of_constants()
+  std::map<uint32_t, ConstantRange> blocks;  ///< by WarpTrace::block
   double loads = 0;
   double new_lines = 0;  ///< of these, such as read another line than the warp's load before
   bool unknown = false;  ///< the index depends on data
   bool uniform = true;   ///< all threads of a warp read the same
   void add(const ConstantUse& other);
+  ConstantRange range() const;  ///< of all blocks
 };
 
 struct Walk {

@@ -470,22 +470,19 @@ void WarpRunner::memory(const Step& step, uint32_t at, uint32_t mask) {
 void WarpRunner::note_constant(const Step& step, uint32_t at, const LaneValues& addresses,
                                uint32_t unknown, uint32_t mask) {
   ConstantUse now;
-  now.first = ~uint64_t{0};
+  ConstantRange range;
   for (uint32_t i = 0; i < kLanes; ++i) {
     if (!(mask >> i & 1)) continue;
-    now.uniform &= now.end == 0 || addresses[i] == now.first;
-    now.first = std::min(now.first, addresses[i]);
-    now.end = std::max(now.end, addresses[i] + step.bytes);
+    now.uniform &= range.empty() || addresses[i] == range.first;
+    range.add({addresses[i], addresses[i] + step.bytes});
   }
-  now.place = place_of_constants(step.bank, now.first);
+  now.place = place_of_constants(step.bank, range.first);
   now.unknown = unknown != 0;
-  if (now.unknown) now.first = now.end = 0;  // made up
-  const uint64_t line = now.first / kConstantLine + 1;
+  if (!now.unknown) now.blocks[trace_->block] = range;  // else it is made up
+  const uint64_t line = now.unknown ? 0 : range.first / kConstantLine + 1;
   if (!quiet_) now.loads = 1, now.new_lines = now.unknown || line != constant_line_ ? 1 : 0;
-  constant_line_ = now.unknown ? 0 : line;
-  ConstantUse& own = constants_[at];
-  own.add(now);
-  own.own_bytes = own.end - own.first;
+  constant_line_ = line;
+  constants_[at].add(now);
 }
 
 /// What data say stays within its buffer, where the size of that is known.
