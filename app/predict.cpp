@@ -22,7 +22,7 @@ struct Arguments {
   std::string file, kernel, device, grid = "1", block = "256", model = "sim", format = "text",
                                     color, sweep, ptxas;
   uint32_t shared = 0;
-  std::vector<std::string> arguments, trips;
+  std::vector<std::string> arguments, trips, near;
   size_t top = kTopLaunches;
 };
 
@@ -65,6 +65,9 @@ Result<Launch> read_launch(const Arguments& arguments) {
   Result<std::vector<TripCount>> trips = read_trips(arguments.trips);
   if (!trips) return trips.error();
   launch.trips = std::move(*trips);
+  Result<std::vector<NearbyData>> nearby = read_nearby(arguments.near);
+  if (!nearby) return nearby.error();
+  launch.nearby = std::move(*nearby);
   return launch;
 }
 
@@ -179,9 +182,9 @@ int run_recording(const Arguments& arguments, const std::vector<std::string>& ou
     return fail(usage("launches are those of the recording", join(out_of_place, ", "),
                       "leave it out, or predict one of its binaries: fathom predict "
                       "DIR/gpubins/FILE.cubin --grid X --block X"));
-  const RecordingRequest request{arguments.file,      arguments.kernel, arguments.device,
-                                 arguments.model,     arguments.format, arguments.color,
-                                 arguments.arguments, arguments.trips,  arguments.top};
+  const RecordingRequest request{
+      arguments.file,  arguments.kernel,    arguments.device, arguments.model, arguments.format,
+      arguments.color, arguments.arguments, arguments.trips,  arguments.near,  arguments.top};
   const Result<PredictedRecording> recording = predict_recording(request);
   if (!recording) return fail(recording.error());
   return print(arguments.format == "json" ? recording_json(*recording)
@@ -226,6 +229,12 @@ void add_predict(CLI::App& app, int& exit_code) {
                    "threads that enter a branch")
       ->allow_extra_args(false)
       ->type_name("LINE=N");
+  command
+      ->add_option("--near", arguments->near,
+                   "The stretch of memory in which a warp's addresses lie that data say to the "
+                   "access on a line (default: the whole buffer)")
+      ->allow_extra_args(false)
+      ->type_name("LINE=BYTES");
   command->add_option("--model", arguments->model, "sim (default), delay, list or roofline")
       ->check(CLI::IsMember({"sim", "delay", "list", "roofline"}))
       ->type_name("MODEL");

@@ -443,11 +443,16 @@ void WarpRunner::try_to_skip(uint32_t loop) {
 void WarpRunner::memory(const Step& step, uint32_t at, uint32_t mask) {
   LaneValues addresses;
   const uint32_t unknown = lanes_.addresses(step, addresses) & mask;
-  if (unknown) keep_inside(addresses, unknown);
-  if (!quiet_) {
-    if (unknown && step.space != MemorySpace::shared) decisions_.address_unknown(at);
-    trace_->events.back().access = record_access(step, addresses, unknown != 0, mask);
+  const uint64_t nearby =
+      unknown && step.space != MemorySpace::shared ? decisions_.address_unknown(at) : 0;
+  if (nearby > 0) {
+    keep_nearby(addresses, unknown, step.bytes, nearby);
+  } else if (unknown) {
+    keep_inside(addresses, unknown);
   }
+  if (!quiet_)
+    trace_->events.back().access =
+        record_access(step, addresses, unknown != 0 && nearby == 0, mask);
   uint32_t first = 0;
   while (!(mask >> first & 1)) ++first;
   address_of_[at] = addresses[first];
@@ -492,6 +497,23 @@ void WarpRunner::keep_inside(LaneValues& addresses, uint32_t unknown) const {
     const auto found = launch_.buffers.find(addresses[i] >> kBufferShift);
     if (!(unknown >> i & 1) || found == launch_.buffers.end()) continue;
     addresses[i] = (addresses[i] & ~kOffsetMask) + (addresses[i] & kOffsetMask) % found->second;
+  }
+}
+
+/// What data say lies near a warp's own part of the buffer, which all warps share out among them.
+void WarpRunner::keep_nearby(LaneValues& addresses, uint32_t unknown, uint32_t bytes,
+                             uint64_t nearby) const {
+  constexpr uint64_t kLine = 128;  // so that the place within an element stays as it is
+  const uint64_t warps = launch_.blocks() * launch_.warps_per_block();
+  const uint64_t width = std::max<uint64_t>(1, (nearby + kLine - 1) / kLine) * kLine;
+  for (uint32_t i = 0; i < kLanes; ++i) {
+    if (!(unknown >> i & 1)) continue;
+    const auto found = launch_.buffers.find(addresses[i] >> kBufferShift);
+    const uint64_t size = found != launch_.buffers.end() ? found->second : warps * kLanes * bytes;
+    const auto own = static_cast<uint64_t>(
+        static_cast<double>(size) * static_cast<double>(warp_number_) / static_cast<double>(warps));
+    const uint64_t offset = own / kLine * kLine + (addresses[i] & kOffsetMask) % width;
+    addresses[i] = (addresses[i] & ~kOffsetMask) + offset % std::max<uint64_t>(size, width);
   }
 }
 
