@@ -158,6 +158,12 @@ struct Step {
   bool slow_path = false;               ///< a call of the compiler's code for rare operands
   StepTiming timing;
   std::vector<int16_t> reads, writes;  ///< slots, where no control fields say what is waited for
+
+  /// Addresses of 64 bits; constants have such ones in PTX.
+  bool has_wide_address() const {
+    return space == MemorySpace::global || space == MemorySpace::generic ||
+           (space == MemorySpace::constant && sources[0].wide);
+  }
 };
 
 /// Which constants an address belongs to: a bank of the machine, or a variable of PTX.
