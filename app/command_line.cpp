@@ -197,6 +197,12 @@ void add_launch_options(CLI::App& command, PredictArguments& arguments) {
                   "threads that enter a branch")
       ->allow_extra_args(false)
       ->type_name("LINE=N");
+  command
+      .add_option("--near", arguments.near,
+                  "The stretch of memory in which a warp's addresses lie that data say to the "
+                  "access on a line (default: the whole buffer)")
+      ->allow_extra_args(false)
+      ->type_name("LINE=BYTES");
 }
 
 void add_predict(CLI::App& app, int& exit_code) {

@@ -54,6 +54,9 @@ Result<Launch> read_launch(const PredictArguments& arguments) {
   Result<std::vector<TripCount>> trips = read_trips(arguments.trips);
   if (!trips) return trips.error();
   launch.trips = std::move(*trips);
+  Result<std::vector<NearbyData>> nearby = read_nearby(arguments.near);
+  if (!nearby) return nearby.error();
+  launch.nearby = std::move(*nearby);
   return launch;
 }
 
@@ -168,9 +171,9 @@ int run_recording(const PredictArguments& arguments) {
     return fail(usage("launches are those of the recording", join(arguments.launch_options, ", "),
                       "leave it out, or predict one of its binaries: fathom predict "
                       "DIR/gpubins/FILE.cubin --grid X --block X"));
-  const RecordingRequest request{arguments.file,      arguments.kernel, arguments.device,
-                                 arguments.model,     arguments.format, arguments.color,
-                                 arguments.arguments, arguments.trips,  arguments.top};
+  const RecordingRequest request{
+      arguments.file,  arguments.kernel,    arguments.device, arguments.model, arguments.format,
+      arguments.color, arguments.arguments, arguments.trips,  arguments.near,  arguments.top};
   const Result<PredictedRecording> recording = predict_recording(request);
   if (!recording) return fail(recording.error());
   return print(arguments.format == "json" ? recording_json(*recording)

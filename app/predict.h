@@ -11,7 +11,7 @@ struct PredictArguments {
   std::string file, kernel, device, grid = "1", block = "256", model = "sim", format = "text",
                                     color = "auto", sweep, ptxas;
   uint32_t shared = 0;
-  std::vector<std::string> arguments, trips;
+  std::vector<std::string> arguments, trips, near;
   size_t top = 50;  ///< launch shapes of a recording: very many take a second or so
   /// Options that were given and describe a launch: a recording has its own.
   std::vector<std::string> launch_options;

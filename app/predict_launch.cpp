@@ -1,5 +1,6 @@
 #include "app/predict_launch.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/files.h"
@@ -54,6 +55,27 @@ Result<std::vector<TripCount>> read_trips(const std::vector<std::string>& texts)
     trips.push_back(*trip);
   }
   return trips;
+}
+
+Result<std::vector<NearbyData>> read_nearby(const std::vector<std::string>& texts) {
+  std::vector<NearbyData> all;
+  for (const std::string& each : texts) {
+    const size_t equals = std::min(each.find('='), each.size());
+    const std::string line = each.substr(0, equals);
+    char *line_end = nullptr, *end = nullptr;
+    const unsigned long number = std::strtoul(line.c_str(), &line_end, 10);
+    const char* bytes = each.c_str() + std::min(equals + 1, each.size());
+    const unsigned long long count = std::strtoull(bytes, &end, 10);
+    const std::string unit = end;
+    const int shift = unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : 0;
+    const bool right = line_end != line.c_str() && *line_end == '\0' && number > 0 &&
+                       end != bytes && (shift > 0 || unit.empty()) && count > 0 && count < 1u << 31;
+    if (!right)
+      return Error{ErrorKind::usage, "\"" + each + "\" does not say how near data lie", "--near",
+                   "write LINE=BYTES, e.g. --near 42=8K"};
+    all.push_back({static_cast<uint32_t>(number), uint64_t{count} << shift});
+  }
+  return all;
 }
 
 Result<std::vector<ArgumentValue>> read_values(const std::vector<std::string>& texts) {

@@ -26,6 +26,8 @@ class ChosenMachine {
 
 /// "42=16", "42=0.1": the texts of --trips.
 Result<std::vector<TripCount>> read_trips(const std::vector<std::string>& texts);
+/// "71=8704", "71=8K": the texts of --near.
+Result<std::vector<NearbyData>> read_nearby(const std::vector<std::string>& texts);
 /// "n=4096", "0=@64M": the texts of --arg.
 Result<std::vector<ArgumentValue>> read_values(const std::vector<std::string>& texts);
 /// "sim", "delay", "list" or "roofline".

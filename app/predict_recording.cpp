@@ -50,6 +50,9 @@ class RecordingPredictor {
     Result<std::vector<TripCount>> trips = read_trips(request_.trips);
     if (!trips) return trips.error();
     trips_ = std::move(*trips);
+    Result<std::vector<NearbyData>> nearby = read_nearby(request_.near);
+    if (!nearby) return nearby.error();
+    nearby_ = std::move(*nearby);
     Result<std::vector<ArgumentValue>> values = read_values(request_.arguments);
     if (!values) return values.error();
     values_ = std::move(*values);
@@ -222,6 +225,7 @@ class RecordingPredictor {
     launch.block = measured.shape.block;
     launch.dynamic_shared = measured.shape.dynamic_shared_memory;
     launch.trips = trips_;
+    launch.nearby = nearby_;
     const auto predicted = [&](std::optional<uint64_t> guess) {
       return predict_launch(source->second, measured.mangled, parameters_[i], launch,
                             machine_.get(), model_of(request_.model), guess);
@@ -245,6 +249,7 @@ class RecordingPredictor {
   const RecordingRequest& request_;
   Progress progress_;
   std::vector<TripCount> trips_;
+  std::vector<NearbyData> nearby_;
   std::vector<ArgumentValue> values_;
   Measurement measurement_;
   ChosenMachine machine_;

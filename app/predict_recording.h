@@ -14,7 +14,7 @@ struct RecordingRequest {
   std::string kernel;  ///< a part of the names; empty: all
   std::string device;  ///< empty: the recorded one
   std::string model, format, color;
-  std::vector<std::string> arguments, trips;
+  std::vector<std::string> arguments, trips, near;
   size_t top = 0;  ///< launch shapes, longest first; 0: all
 };
 

@@ -154,6 +154,8 @@ TEST(PredictProgram, ErrorsAreOneLineAndSayWhatToDo) {
            {ptx + "--arg m=3", 2, "no argument \"m\"; there are 0 (y), 1 (x), 2 (a), 3 (n)"},
            {ptx + "--sweep block=64..1024 --arg m=3", 2, "no argument \"m\""},
            {ptx + "--trips 12", 2, "write LINE=N"},
+           {ptx + "--near 12", 2, "write LINE=BYTES"},
+           {ptx + "--near 12=8Q", 2, "write LINE=BYTES"},
            {ptx + "--device Z80", 2, "choose one of NVIDIA A100"},
            {ptx + "--sweep block=9..", 2, "write block=64..1024"},
            {ptx + "--shared 400000", 1, "does not run: too many shared memory"},
@@ -319,7 +321,8 @@ TEST(PredictRecording, ErrorsSayWhatToDo) {
            {recording.path() + " --kernel hidden", 1, "its machine code is not in the recording"},
            {recording.path() + " --grid 5", 2, "launches are those of the recording"},
            {recording.path() + " --arg m=3", 2, "no argument \"m\""},
-           {recording.path() + " --trips 12", 2, "write LINE=N"}}) {
+           {recording.path() + " --trips 12", 2, "write LINE=N"},
+           {recording.path() + " --near 0=8", 2, "write LINE=BYTES"}}) {
     const Outcome result = run(wrong.arguments);
     EXPECT_EQ(result.exit_code, wrong.exit_code) << wrong.arguments << ": " << result.out;
     EXPECT_NE(result.out.find(wrong.says), std::string::npos) << result.out;

@@ -34,4 +34,7 @@ def predict_command(fathom, folder, row):
     for trips in row["trips"].split(";"):
         if "=" in trips:
             command += ["--trips", trips]
+    for near in row["near"].split(";"):
+        if "=" in near:
+            command += ["--near", near]
     return command

@@ -49,9 +49,9 @@ def read_table(path):
 
 def launches():
     """Rows of the table of power, with what predict is to be told about trips from that of times."""
-    trips = {tuple(row[k] for k in KEY): row["trips"] for row in read_table(HERE / "data/h200-times.tsv")}
+    told = {tuple(row[k] for k in KEY): {k: row[k] for k in ("trips", "near")} for row in read_table(HERE / "data/h200-times.tsv")}
     rows = read_table(HERE / "data/h200-power.tsv")
-    return [{**row, "trips": trips[tuple(row[k] for k in KEY)]} for row in rows]
+    return [{**row, **told[tuple(row[k] for k in KEY)]} for row in rows]
 
 
 def predict(fathom, folder, row):

@@ -276,8 +276,9 @@ KernelParameters kernel_parameters(const GpuBinary& binary, const GpuSymbol& ker
 Bytes constant_bank(const GpuBinary& binary, const GpuSymbol& kernel, uint32_t bank) {
   Result<ElfFile> elf = ElfFile::open(*binary.bytes, binary.name);
   if (!elf) return {};
-  const std::string name = format(".nv.constant%u.", bank) + kernel.name;
-  const std::optional<ElfSection> section = find_section(*elf, name);
+  const std::string name = format(".nv.constant%u", bank);
+  std::optional<ElfSection> section = find_section(*elf, name + "." + kernel.name);
+  if (!section) section = find_section(*elf, name);
   return section ? section->data : Bytes();
 }
 

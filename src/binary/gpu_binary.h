@@ -74,8 +74,8 @@ struct KernelParameters {
   std::vector<KernelParameter> list;  ///< by ordinal; empty if the compiler recorded none
 };
 KernelParameters kernel_parameters(const GpuBinary& binary, const GpuSymbol& kernel);
-/// What the file says about a constant bank of a kernel (2: the compiler's own constants); empty if
-/// nothing.
+/// What the file says about a constant bank of a kernel (2: the compiler's own constants; 3: the
+/// program's, which all kernels share); empty if nothing.
 Bytes constant_bank(const GpuBinary& binary, const GpuSymbol& kernel, uint32_t bank);
 
 }  // namespace fathom

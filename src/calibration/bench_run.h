@@ -44,6 +44,7 @@ Result<Done> measure_latencies(BenchRun& run);
 Result<Done> measure_loaded_latency(BenchRun& run);
 Result<Done> measure_shared_memory(BenchRun& run);
 Result<Done> measure_caches(BenchRun& run);
+Result<Done> measure_constants(BenchRun& run);
 Result<Done> measure_atomics(BenchRun& run);
 Result<Done> measure_barriers_and_stores(BenchRun& run);
 Result<Done> measure_bandwidth(BenchRun& run);

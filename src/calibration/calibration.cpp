@@ -15,6 +15,7 @@ constexpr Part kParts[] = {
     {"device memory under load", measure_loaded_latency},
     {"shared memory", measure_shared_memory},
     {"rates of the caches", measure_caches},
+    {"walks through constants", measure_constants},
     {"atomics", measure_atomics},
     {"barriers and stores", measure_barriers_and_stores},
     {"bandwidth", measure_bandwidth},

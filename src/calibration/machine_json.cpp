@@ -97,6 +97,10 @@ std::map<std::string, double> memory_paths(const MemoryFigures& m) {
           {"l2_kept_bytes", m.l2_kept_bytes},
           {"l2_lost_bytes", m.l2_lost_bytes},
           {"partial_write_cost", m.partial_write_cost},
+          {"constant_bytes", m.constant_bytes},
+          {"constant_miss_cycles", m.constant_miss_cycles},
+          {"constant_uniform_miss_cycles", m.constant_uniform_miss_cycles},
+          {"constant_group_lines", m.constant_group_lines},
           {"atomic_same_address_per_second", m.atomic_same_address_per_second}};
 }
 

@@ -97,6 +97,33 @@ void add_shared(List& list) {
             repeated("  ld.const.b32 %t, [%r0]; add.u32 %r0, %r0, %t;\n", kChain), kFoldWord});
 }
 
+/// Walks of warps through a table of b bytes of constants, a line of 64 bytes after the other: one
+/// load in each, whose result the next one's address takes; or all of it by a uniform index, as
+/// compilers make of a loop over a table, after c / 256 cycles for each block.
+void add_constant_walks(List& list) {
+  list.add("constant_walk", {"LDC"}, 8,
+           {"  cvt.u32.u64 %rb, %b; mov.u32 %r0, 0;\n",
+            repeated("  mov.u32 %t, constants; add.u32 %t, %t, %r0; ld.const.b32 %r1, [%t];\n"
+                     "  add.u32 %r0, %r0, %r1; add.u32 %r0, %r0, 64;\n"
+                     "  setp.ge.u32 %p0, %r0, %rb; selp.b32 %r0, 0, %r0, %p0;\n",
+                     8),
+            kFoldWord});
+  TimedKernel table{
+      "  cvt.u32.u64 %rb, %b; cvt.u32.u64 %r2, %c; mul.lo.u32 %r2, %r2, %block;\n"
+      "  shr.u32 %r2, %r2, 8; mov.u32 %r3, %clock;\nWAIT:\n  mov.u32 %t, %clock;\n"
+      "  sub.u32 %t, %t, %r3; setp.lt.u32 %p0, %t, %r2; @%p0 bra WAIT;\n"
+      "  cvt.rn.f32.u32 %k0, %thread; mov.f32 %f2, %k0; mov.f32 %f3, %k0;\n",
+      "  mov.u32 %r0, 0;\nLINES:\n  .pragma \"nounroll\";\n"
+      "  mov.u32 %t, constants; add.u32 %t, %t, %r0;\n",
+      "  add.f32 %f2, %f2, %f3; mov.b32 %t, %f2; xor.b32 %sum, %sum, %t;\n"};
+  // An instruction takes one uniform operand, or the compiler would load into other registers.
+  for (int at = 0; at < 64; at += 8)
+    table.body += format("  ld.const.v2.f32 {%%f0, %%f1}, [%%t+%d];\n", at) +
+                  "  fma.rn.f32 %f2, %f2, %f0, %k0; fma.rn.f32 %f3, %f3, %f1, %k0;\n";
+  table.body += "  add.u32 %r0, %r0, 64; setp.lt.u32 %p0, %r0, %rb; @%p0 bra LINES;\n";
+  list.add("constant_table", {"ULDC.64", "LDCU.64", "LDC.64"}, 8, table);
+}
+
 void add_stores_and_atomics(List& list) {
   list.add("store_shared", {"STS"}, kChain,
            {kOwnWord, repeated("  st.volatile.shared.b32 [%r0], %thread;\n", kChain), kFoldWord});
@@ -196,6 +223,7 @@ std::vector<Microbenchmark> memory_benchmarks(unsigned compute) {
   add_pointer_loads(list);
   add_random(list);
   add_shared(list);
+  add_constant_walks(list);
   add_stores_and_atomics(list);
   add_streams(list);
   add_sweeps(list);

@@ -17,8 +17,10 @@ namespace fathom {
 /// - | 8 loads of a line by each warp, each at a place that follows from the last | | shared_stride
 /// | -, words between lanes | 16 loads of shared memory, one chain | | shared_wide_8,
 /// shared_wide_16 | - | 16 loads of 8 or 16 bytes | | constant | - | 16 loads of constant memory |
-/// | store_shared, store_global | buffer, bytes between threads | 16 stores of 4 bytes |
-/// | atomic_shared, atomic_global | buffer, bytes between threads | 16 additions whose result the
+/// | constant_walk | -, bytes | 8 loads of constants, one in each line | | constant_table | -,
+/// bytes, cycles / 256 by which each block is late | all of the table, 8 bytes at a time | |
+/// store_shared, store_global | buffer, bytes between threads | 16 stores of 4 bytes | |
+/// atomic_shared, atomic_global | buffer, bytes between threads | 16 additions whose result the
 /// next one adds | | barrier | - | 16 barriers of the block | | read_W, write_W, copy_W (W = 4, 8,
 /// 16) | buffer, bytes to the next load, bytes between threads | 4 loads or stores of W bytes; a
 /// copy goes from the buffer to what lies 2^32 bytes behind |

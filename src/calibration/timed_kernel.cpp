@@ -77,7 +77,7 @@ std::string for_chain(const std::string& text, int chain) {
 
 std::string timed_kernel(const TimedKernel& kernel, unsigned compute) {
   return format(".version 7.0\n.target sm_%u\n.address_size 64\n", compute >= 80 ? 80 : 70) +
-         ".const .align 4 .b32 constants[1024];\n" + kPrologue + kernel.setup + kLoopBegin +
+         ".const .align 64 .b32 constants[8192];\n" + kPrologue + kernel.setup + kLoopBegin +
          kernel.body + kLoopEnd + kernel.fold + kEpilogue;
 }
 

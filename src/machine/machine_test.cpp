@@ -138,6 +138,19 @@ TEST(Machine, FiguresForPredictionAreInOrder) {
   }
 }
 
+TEST(Machine, CachesOfConstantsAreThoseOfHopper) {
+  const auto memory = [](const char* name) {
+    return find_device(name).value()->prediction->memory;
+  };
+  for (const char* name : {"H200", "H100"}) {
+    EXPECT_EQ(memory(name).constant_bytes, 2048) << name;
+    EXPECT_GT(memory(name).constant_miss_cycles, 0) << name;
+    EXPECT_GT(memory(name).constant_uniform_miss_cycles, 0) << name;
+    EXPECT_GT(memory(name).constant_group_lines, 0) << name;
+  }
+  EXPECT_EQ(memory("A100").constant_bytes, 0) << "nobody measured it";
+}
+
 TEST(Pipes, EveryMachineTellsHowLongAUnitIsKept) {
   for (const MachineData& data : machine_data()) {
     const auto model = parse_machine(data.json, std::string(data.file));

@@ -163,6 +163,10 @@ MemoryFigures read_memory(const Json& object, std::string& problem) {
   memory.dram_copy_bytes_per_second = fields.figure("dram_copy_bytes_per_second", true);
   const std::pair<const char*, double*> optional[] = {
       {"partial_write_cost", &memory.partial_write_cost},
+      {"constant_bytes", &memory.constant_bytes},
+      {"constant_miss_cycles", &memory.constant_miss_cycles},
+      {"constant_uniform_miss_cycles", &memory.constant_uniform_miss_cycles},
+      {"constant_group_lines", &memory.constant_group_lines},
       {"l2_read_bytes_per_second", &memory.l2_read_bytes_per_second},
       {"l2_write_bytes_per_second", &memory.l2_write_bytes_per_second},
       {"l2_copy_bytes_per_second", &memory.l2_copy_bytes_per_second},

@@ -118,10 +118,15 @@ void Decisions::add_offsets(uint64_t buffer, uint32_t step, uint32_t sharing) {
   offsets_[buffer] = length;
 }
 
-void Decisions::address_unknown(uint32_t step) {
-  texts_.insert(format("the address of the %s at %s depends on data: spread at random",
-                       program_.steps[step].op == Op::store ? "store" : "access",
-                       place(step).c_str()));
+uint64_t Decisions::address_unknown(uint32_t step) {
+  for (const NearbyData& each : launch_.nearby)
+    for (const SourceLocation& at : program_.locations[step])
+      if (at.line == each.line) return each.bytes;
+  texts_.insert(
+      format("the address of the %s at %s depends on data: spread at random over the whole buffer "
+             "(--near LINE=BYTES tells otherwise)",
+             program_.steps[step].op == Op::store ? "store" : "access", place(step).c_str()));
+  return 0;
 }
 
 uint32_t Decisions::loop_left(uint32_t step) const {

@@ -156,7 +156,7 @@ uint32_t Lanes::addresses(const Step& step, LaneValues& out) const {
     for (uint64_t& each : out) each <<= step.amount;
   unknown |= read(step.sources[1], second, !step.sources[1].wide);
   for (uint32_t i = 0; i < kLanes; ++i) out[i] += second[i] + static_cast<uint64_t>(step.offset);
-  if (step.space != MemorySpace::global && step.space != MemorySpace::generic)
+  if (!step.has_wide_address())
     for (uint64_t& each : out) each &= 0xffffffff;
   return unknown;
 }

@@ -21,10 +21,17 @@ struct TripCount {
   double count = 0;
 };
 
+/// Bytes within which the addresses of a warp lie that data say to the access on a line.
+struct NearbyData {
+  uint32_t line = 0;
+  uint64_t bytes = 0;
+};
+
 struct Launch {
   std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
   uint32_t dynamic_shared = 0;  ///< bytes
   std::vector<TripCount> trips;
+  std::vector<NearbyData> nearby;
   /// Bytes of the buffers whose size is known, by ParameterBlock's addresses >> kBufferShift.
   std::map<uint64_t, uint64_t> buffers;
 

@@ -421,7 +421,9 @@ class Planner {
 
 MemoryPlan plan_memory(const Program& program, const Walk& walk, const Launch& launch,
                        const MachineModel& machine, uint32_t resident_blocks, uint32_t active) {
-  return Planner(program, walk, launch, machine, resident_blocks, active).make();
+  MemoryPlan plan = Planner(program, walk, launch, machine, resident_blocks, active).make();
+  plan.constants = plan_constants(program, walk, launch, machine, resident_blocks, active);
+  return plan;
 }
 
 }  // namespace fathom

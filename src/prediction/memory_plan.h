@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "machine/machine.h"
+#include "prediction/constant_cache.h"
 #include "prediction/walk.h"
 
 namespace fathom {
@@ -21,9 +22,10 @@ struct BufferUse {
 };
 
 struct MemoryPlan {
-  std::vector<float> l2_sectors;       ///< by Walk::accesses: what L1 does not have
-  std::map<uint64_t, BufferUse> uses;  ///< by use_of()
-  std::vector<bool> hot;               ///< by step: an atomic whose addresses all blocks share
+  std::vector<float> l2_sectors;          ///< by Walk::accesses: what L1 does not have
+  std::map<uint64_t, BufferUse> uses;     ///< by use_of()
+  std::vector<bool> hot;                  ///< by step: an atomic whose addresses all blocks share
+  std::vector<ConstantMisses> constants;  ///< by step
   double l1_hit_share = 0;
   double footprint_bytes = 0;
   double dram_bytes = 0;  ///< of the whole launch

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "flow/control_flow.h"
 #include "machine/pipes.h"
 #include "model/finding.h"
+#include "prediction/launch.h"
 
 namespace fathom {
 
@@ -150,13 +152,25 @@ struct Step {
   MemorySpace space = MemorySpace::none;
   uint8_t bytes = 0;   ///< per lane, of memory operations
   int64_t offset = 0;  ///< added to the address
+  uint8_t bank = 0;    ///< of constant memory; of PTX 0
   Flow flow = Flow::next;
   uint32_t target = 0xffffffffu;        ///< step, of a direct branch or call
   std::vector<uint32_t> table_targets;  ///< of an indirect branch
   bool slow_path = false;               ///< a call of the compiler's code for rare operands
   StepTiming timing;
   std::vector<int16_t> reads, writes;  ///< slots, where no control fields say what is waited for
+
+  /// Addresses of 64 bits; constants have such ones in PTX.
+  bool has_wide_address() const {
+    return space == MemorySpace::global || space == MemorySpace::generic ||
+           (space == MemorySpace::constant && sources[0].wide);
+  }
 };
+
+/// Which constants an address belongs to: a bank of the machine, or a variable of PTX.
+inline uint64_t place_of_constants(uint8_t bank, uint64_t address) {
+  return bank != 0 ? bank : address >> kBufferShift;
+}
 
 struct Program {
   std::string name;  ///< mangled
@@ -168,7 +182,9 @@ struct Program {
   LoopNest loops;
   uint32_t slots = 0, predicates = 0;
   bool waits_by_slot = false;  ///< PTX: dependences are those of `reads` and `writes`
-  LaunchShape shape;           ///< registers and shared memory; grid and block of the launch
+  /// Bytes of constant memory, where the file tells, by place_of_constants().
+  std::map<uint64_t, uint64_t> constants;
+  LaunchShape shape;  ///< registers and shared memory; grid and block of the launch
 
   SourceLocation at(uint32_t step) const {
     return locations.empty() || locations[step].empty() ? SourceLocation{}

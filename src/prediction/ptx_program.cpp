@@ -65,7 +65,10 @@ class Maker {
         addresses_[each.name] = end;
         end += each.size;
       } else if (each.space == PtxSpace::global || each.space == PtxSpace::constant) {
-        addresses_[each.name] = (kGlobalVariables + buffer++ % 64) << kBufferShift;
+        const uint64_t number = kGlobalVariables + buffer++ % 64;
+        addresses_[each.name] = number << kBufferShift;
+        if (each.space == PtxSpace::constant && each.size > 0)
+          program_.constants[number] = each.size;
       }
     };
     for (const PtxVariable& each : module_.variables)

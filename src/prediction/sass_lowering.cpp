@@ -365,7 +365,8 @@ class Lowering {
     step_.op = Op::load;
     step_.bytes = wide ? 8 : 4;
     step_.sources[0] = place.index;
-    step_.offset = place.offset;
+    step_.offset = static_cast<int32_t>(place.offset);
+    step_.bank = static_cast<uint8_t>(place.bank);
   }
 
   bool moves() {

@@ -41,6 +41,10 @@ class Maker {
   Result<Program> make() {
     base_ = kernel_parameters(binary_, kernel_).base;
     own_constants_ = constant_bank(binary_, kernel_, 2);
+    for (uint32_t bank : {2u, 3u}) {
+      const size_t bytes = constant_bank(binary_, kernel_, bank).size();
+      if (bytes > 0) program_.constants[bank] = bytes;
+    }
     program_.name = kernel_.name;
     if (Result<Done> done = decode(); !done) return done.error();
     if (program_.instructions.empty())

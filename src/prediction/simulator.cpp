@@ -42,6 +42,7 @@ struct SimEvent {
   Kind kind = Kind::compute;
   float scattered = 0, dram_scattered = 0;  ///< sectors that lie in lines of their own
   float lsu_cycles = 0, l2_bytes = 0, dram_bytes = 0, atomic_cycles = 0, extra_latency = 0;
+  float constant_cycles = 0, constant_latency = 0;  ///< of misses of the cache of constants
   bool from_dram = false;
 };
 
@@ -138,6 +139,10 @@ class Multiprocessor {
     if (step.op == Op::barrier) out.kind = Kind::block_barrier;
     if (step.op == Op::exit && event.lanes > 0) out.kind = Kind::exit;
     if (step.space == MemorySpace::constant) out.kind = Kind::constant;
+    if (!in_.memory.constants.empty()) {
+      out.constant_cycles = in_.memory.constants[event.step].cycles;
+      out.constant_latency = in_.memory.constants[event.step].latency;
+    }
     if (event.access == kNoAccess) return out;
     const Access& access = in_.walk.accesses[event.access];
     if (access.sectors == 0) {
@@ -235,6 +240,7 @@ class Multiprocessor {
     for (uint32_t i = 0; i < warps_.size(); ++i) by_scheduler_[i % schedulers_].push_back(i);
     clock_.assign(schedulers_, 0);
     free_.assign(schedulers_, {});
+    constants_free_.assign(schedulers_, 0);
     for (uint32_t slot = 0; slot < slots; ++slot) {
       blocks_[slot].first_warp = slot * warps;
       start_block(slot, 0);
@@ -320,9 +326,11 @@ class Multiprocessor {
       if (warp.done || warp.at_block_barrier) continue;
       Wait wait = Wait::none, unit_wait = Wait::none;
       double time = ready_time(warp, wait);
-      const double unit =
-          unit_free(scheduler, in_.program.steps[(*warp.trace)[warp.at].step], unit_wait);
+      const SimEvent& event = (*warp.trace)[warp.at];
+      const double unit = unit_free(scheduler, in_.program.steps[event.step], unit_wait);
       if (unit > time) time = unit, wait = unit_wait;
+      if (event.constant_cycles > 0 && constants_free_[scheduler] > time)
+        time = constants_free_[scheduler], wait = Wait::constant;
       if (clock_[scheduler] > time) time = clock_[scheduler], wait = Wait::scheduler;
       if (time < best.time || (time == best.time && warp.last < warps_[best.warp].last))
         best = {time, index, wait};
@@ -376,7 +384,8 @@ class Multiprocessor {
     weight_ = event.weight;
     occupy(scheduler, step, t);
     Wait wait = Wait::special;
-    const double done = complete(event, step, t, wait);
+    double done = complete(event, step, t, wait);
+    if (event.constant_latency > 0) done = fetch_constant(scheduler, warp, event, done, wait);
     note_result(warp, step, t, done, wait);
     ++warp.at;
     if (event.kind == Kind::block_barrier && !step.is_async) arrive(warp, t);
@@ -423,6 +432,23 @@ class Multiprocessor {
     }
   }
 
+  /// A miss keeps the scheduler's way to the constants; when its result is there. Where no barrier
+  /// tells that it has come, the warp itself stands still.
+  double fetch_constant(uint32_t scheduler, Warp& warp, const SimEvent& event, double done,
+                        Wait& wait) {
+    constants_free_[scheduler] =
+        std::max(constants_free_[scheduler], warp.last) + event.constant_cycles;
+    result_.busy.constants += event.constant_cycles;
+    work_.constants += event.constant_cycles * weight_;
+    wait = Wait::constant;
+    const StepTiming& timing = in_.program.steps[event.step].timing;
+    if (!in_.program.waits_by_slot && timing.write_barrier >= 6) {
+      warp.ready = std::max(warp.ready, warp.last + event.constant_latency);
+      warp.ready_wait = Wait::constant;
+    }
+    return done + event.constant_latency;
+  }
+
   double beyond(const SimEvent& event, double served, Wait& wait) {
     const MemoryFigures& memory = figures_.memory;
     double done = served + memory.l1_latency + event.lsu_cycles;
@@ -464,7 +490,7 @@ class Multiprocessor {
       for (int16_t slot : step.writes) {
         warp.slot_ready[static_cast<size_t>(slot)] = done;
         warp.slot_wait[static_cast<size_t>(slot)] =
-            step.timing.pipe == Pipe::memory ? wait : Wait::dependency;
+            step.timing.pipe == Pipe::memory || wait == Wait::constant ? wait : Wait::dependency;
       }
       return;
     }
@@ -543,6 +569,7 @@ class Multiprocessor {
     for (Pipe pipe : {Pipe::alu, Pipe::fma_heavy, Pipe::fp64, Pipe::special, Pipe::tensor,
                       Pipe::uniform, Pipe::branch})
       most = std::max(most, of(pipe));
+    most = std::max(most, work_.constants);
     return std::max({most / schedulers_, of(Pipe::memory), work_.l2, work_.dram, work_.atomics});
   }
 
@@ -564,6 +591,7 @@ class Multiprocessor {
   std::vector<std::vector<uint32_t>> by_scheduler_;
   std::vector<double> clock_;
   std::vector<std::array<double, kPipes>> free_;
+  std::vector<double> constants_free_;  ///< by scheduler
   std::vector<Choice> cached_;
   uint32_t woken_ = 0;
   float weight_ = 1;  ///< of the event that is issued

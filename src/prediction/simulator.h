@@ -48,7 +48,7 @@ class SimulationListener {
 /// Keeps units busy for so many cycles, by resource; those of all schedulers together.
 struct Busy {
   std::array<double, kPipes> pipes{};
-  double issue = 0, l2 = 0, dram = 0, atomics = 0;
+  double issue = 0, l2 = 0, dram = 0, atomics = 0, constants = 0;
 };
 
 struct Simulation {

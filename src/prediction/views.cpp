@@ -43,10 +43,12 @@ std::vector<LineShare> TimeView::lines() const {
 
 std::vector<ResourceUse> resource_use(const Simulation& simulation, uint32_t schedulers) {
   const double cycles = std::max(1.0, simulation.simulated);
-  std::vector<ResourceUse> uses{{"instruction issue", simulation.busy.issue / cycles / schedulers},
-                                {"L2 bandwidth", simulation.busy.l2 / cycles},
-                                {"device memory bandwidth", simulation.busy.dram / cycles},
-                                {"atomic operations", simulation.busy.atomics / cycles}};
+  std::vector<ResourceUse> uses{
+      {"instruction issue", simulation.busy.issue / cycles / schedulers},
+      {"L2 bandwidth", simulation.busy.l2 / cycles},
+      {"device memory bandwidth", simulation.busy.dram / cycles},
+      {"atomic operations", simulation.busy.atomics / cycles},
+      {"constant cache misses", simulation.busy.constants / cycles / schedulers}};
   for (size_t i = 1; i < kPipes; ++i) {
     const auto pipe = static_cast<Pipe>(i);
     double share = simulation.busy.pipes[i] / cycles / (pipe == Pipe::memory ? 1 : schedulers);

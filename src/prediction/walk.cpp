@@ -59,6 +59,28 @@ double WarpTrace::executed() const {
   return sum;
 }
 
+void ConstantRange::add(const ConstantRange& other) {
+  if (other.empty()) return;
+  if (empty()) *this = other;
+  first = std::min(first, other.first);
+  end = std::max(end, other.end);
+}
+
+void ConstantUse::add(const ConstantUse& other) {
+  place = other.place;
+  for (const auto& [block, range] : other.blocks) blocks[block].add(range);
+  loads += other.loads;
+  new_lines += other.new_lines;
+  unknown |= other.unknown;
+  uniform &= other.uniform;
+}
+
+ConstantRange ConstantUse::range() const {
+  ConstantRange all;
+  for (const auto& [block, range] : blocks) all.add(range);
+  return all;
+}
+
 Walk walk(const Program& program, const Launch& launch, const WalkLimits& limits) {
   Decisions decisions(program, launch);
   const uint32_t warps = launch.warps_per_block();

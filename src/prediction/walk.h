@@ -12,6 +12,8 @@
 
 namespace fathom {
 
+/// Bytes of a line of the caches of constants, on every architecture that was measured.
+inline constexpr uint64_t kConstantLine = 64;
 inline constexpr uint32_t kNoAccess = 0xffffffffu;
 /// Of local memory, which has no address of its own.
 inline constexpr uint64_t kLocalBuffer = 1023;
@@ -43,11 +45,30 @@ struct WarpTrace {
   double executed() const;  ///< instructions, weights included
 };
 
+/// Addresses from `first` to before `end`; none where these are equal.
+struct ConstantRange {
+  uint64_t first = 0, end = 0;
+  bool empty() const { return first == end; }
+  void add(const ConstantRange& other);
+};
+/// What the warps' executions of a load with an index touched of constant memory.
+struct ConstantUse {
+  uint64_t place = 0;                        ///< place_of_constants()
+  std::map<uint32_t, ConstantRange> blocks;  ///< by WarpTrace::block
+  double loads = 0;
+  double new_lines = 0;  ///< of these, such as read another line than the warp's load before
+  bool unknown = false;  ///< the index depends on data
+  bool uniform = true;   ///< all threads of a warp read the same
+  void add(const ConstantUse& other);
+  ConstantRange range() const;  ///< of all blocks
+};
+
 struct Walk {
   std::vector<std::array<uint32_t, 3>> blocks;  ///< that were looked at
   std::vector<WarpTrace> warps;                 ///< by block, then warp
   std::vector<Access> accesses;
-  std::vector<uint64_t> sectors;  ///< address / 32
+  std::vector<uint64_t> sectors;              ///< address / 32
+  std::map<uint32_t, ConstantUse> constants;  ///< by step
   std::vector<std::string> assumed;
   uint64_t executed = 0;  ///< steps that were run
   bool cut_short = false;

@@ -145,6 +145,52 @@ TEST(Walk, KeysOfAnotherBufferGoWaysOfTheirOwn) {
   EXPECT_LT(within, 24u) << "what is ranked within itself is taken to be sorted";
 }
 
+/// Bytes from the first to the last sector that a warp's accesses of the table are at, at most, and
+/// how far the warps' first ones lie apart.
+struct Spread {
+  uint64_t within = 0, apart = 0;
+};
+Spread spread_of(const Kernel& kernel, const Walk& walk) {
+  Spread spread;
+  uint64_t least = ~uint64_t{0}, most = 0;
+  for (const WarpTrace& warp : walk.warps)
+    for (const Event& event : warp.events) {
+      if (kernel.program.at(event.step).line != 7 || event.access == kNoAccess) continue;
+      const Access& access = walk.accesses[event.access];
+      if (access.sectors < 2) continue;  // where all begin the same search
+      const uint64_t first = walk.sectors[access.first_sector],
+                     last = walk.sectors[access.first_sector + access.sectors - 1u];
+      spread.within = std::max(spread.within, (last - first) * 32);
+      least = std::min(least, first * 32);
+      most = std::max(most, first * 32);
+    }
+  spread.apart = most - least;
+  return spread;
+}
+
+TEST(Walk, DataThatLieNearEachOtherAreTold) {
+  const auto told = [](const Walk& walk) {
+    return std::any_of(walk.assumed.begin(), walk.assumed.end(), [](const std::string& each) {
+      return each.find(
+                 "search.cu:7 depends on data: spread at random over the whole buffer (--near "
+                 "LINE=BYTES") != each.npos;
+    });
+  };
+  const Kernel anywhere("search.ptx", "look_up", launch_of(1024, 128),
+                        {{"keys", "@512K"}, {"table", "@16M"}, {"size", "4194304"}});
+  Launch launch = anywhere.launch;
+  const Walk random = walk(anywhere.program, launch, {});
+  EXPECT_GT(spread_of(anywhere, random).within, 8u << 20);
+  EXPECT_TRUE(told(random));
+  launch.nearby = {{7, 8192}};
+  const Walk near = walk(anywhere.program, launch, {});
+  const Spread spread = spread_of(anywhere, near);
+  EXPECT_GT(spread.within, 4096u);
+  EXPECT_LE(spread.within, 8192u);
+  EXPECT_GT(spread.apart, 8u << 20) << "each warp has its own part of the buffer";
+  EXPECT_FALSE(told(near));
+}
+
 TEST(Walk, TheFirstWarpStandsForItselfAlone) {
   const Kernel kernel("kernels.ptx", "sum_columns", launch_of(64, 512),
                       {{"rows", "10"}, {"columns", "8192"}});

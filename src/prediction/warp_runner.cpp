@@ -46,6 +46,8 @@ bool WarpRunner::run(std::array<uint32_t, 3> block, uint32_t warp, uint64_t budg
   lanes_.warp = warp;
   loops_.assign(program_.loops.loops.size(), {});
   local_.clear();
+  constants_.clear();
+  constant_line_ = 0;
   trace_ = &out;
   quiet_ = false;
   executed_ = 0;
@@ -57,11 +59,11 @@ bool WarpRunner::run(std::array<uint32_t, 3> block, uint32_t warp, uint64_t budg
   groups_.assign(1, {0, left >= kLanes ? ~0u : (1u << left) - 1, {}, false});
   meeting_ = {};
   if (groups_[0].mask == 0) return true;
-  while (executed_ < budget) {
-    if (!step()) return walk_.executed += executed_, true;
-  }
+  bool done = false;
+  while (!done && executed_ < budget) done = !step();
   walk_.executed += executed_;
-  return false;
+  for (const auto& [at, own] : constants_) walk_.constants[at].add(own);
+  return done;
 }
 
 /// Threads that are behind go first, so that they catch up where their ways meet. Where all wait
@@ -392,13 +394,17 @@ void WarpRunner::try_to_skip(uint32_t loop) {
     std::vector<Group> groups;
     std::unordered_map<uint32_t, LocalValue> local;
     uint32_t rounds = 0;
+    std::map<uint32_t, ConstantUse> constants;
   };
-  const auto now = [&] { return Moment{lanes_.state(), groups_, local_, loops_[loop].rounds}; };
+  const auto now = [&] {
+    return Moment{lanes_.state(), groups_, local_, loops_[loop].rounds, constants_};
+  };
   const auto go_back = [&](const Moment& to_there) {
     lanes_.restore(to_there.lanes);
     groups_ = to_there.groups;
     local_ = to_there.local;
     loops_[loop].rounds = to_there.rounds;
+    constants_ = to_there.constants;
   };
   quiet_ = true;
   const Moment before = now();
@@ -437,14 +443,20 @@ void WarpRunner::try_to_skip(uint32_t loop) {
 void WarpRunner::memory(const Step& step, uint32_t at, uint32_t mask) {
   LaneValues addresses;
   const uint32_t unknown = lanes_.addresses(step, addresses) & mask;
-  if (unknown) keep_inside(addresses, unknown);
-  if (!quiet_) {
-    if (unknown && step.space != MemorySpace::shared) decisions_.address_unknown(at);
-    trace_->events.back().access = record_access(step, addresses, unknown != 0, mask);
+  const uint64_t nearby =
+      unknown && step.space != MemorySpace::shared ? decisions_.address_unknown(at) : 0;
+  if (nearby > 0) {
+    keep_nearby(addresses, unknown, step.bytes, nearby);
+  } else if (unknown) {
+    keep_inside(addresses, unknown);
   }
+  if (!quiet_)
+    trace_->events.back().access =
+        record_access(step, addresses, unknown != 0 && nearby == 0, mask);
   uint32_t first = 0;
   while (!(mask >> first & 1)) ++first;
   address_of_[at] = addresses[first];
+  if (step.space == MemorySpace::constant) note_constant(step, at, addresses, unknown, mask);
   if (step.op == Op::load) {
     uint32_t distinct = 0;
     uint64_t last = ~uint64_t{0};
@@ -459,6 +471,25 @@ void WarpRunner::memory(const Step& step, uint32_t at, uint32_t mask) {
   if (step.op == Op::load || step.op == Op::atomic) load_values(step, at, addresses, unknown, mask);
 }
 
+/// Where loops are skipped ahead, too: what they touch on the way lies between their ends.
+void WarpRunner::note_constant(const Step& step, uint32_t at, const LaneValues& addresses,
+                               uint32_t unknown, uint32_t mask) {
+  ConstantUse now;
+  ConstantRange range;
+  for (uint32_t i = 0; i < kLanes; ++i) {
+    if (!(mask >> i & 1)) continue;
+    now.uniform &= range.empty() || addresses[i] == range.first;
+    range.add({addresses[i], addresses[i] + step.bytes});
+  }
+  now.place = place_of_constants(step.bank, range.first);
+  now.unknown = unknown != 0;
+  if (!now.unknown) now.blocks[trace_->block] = range;  // else it is made up
+  const uint64_t line = now.unknown ? 0 : range.first / kConstantLine + 1;
+  if (!quiet_) now.loads = 1, now.new_lines = now.unknown || line != constant_line_ ? 1 : 0;
+  constant_line_ = line;
+  constants_[at].add(now);
+}
+
 /// What data say stays within its buffer, where the size of that is known.
 void WarpRunner::keep_inside(LaneValues& addresses, uint32_t unknown) const {
   if (launch_.buffers.empty()) return;
@@ -466,6 +497,23 @@ void WarpRunner::keep_inside(LaneValues& addresses, uint32_t unknown) const {
     const auto found = launch_.buffers.find(addresses[i] >> kBufferShift);
     if (!(unknown >> i & 1) || found == launch_.buffers.end()) continue;
     addresses[i] = (addresses[i] & ~kOffsetMask) + (addresses[i] & kOffsetMask) % found->second;
+  }
+}
+
+/// What data say lies near a warp's own part of the buffer, which all warps share out among them.
+void WarpRunner::keep_nearby(LaneValues& addresses, uint32_t unknown, uint32_t bytes,
+                             uint64_t nearby) const {
+  constexpr uint64_t kLine = 128;  // so that the place within an element stays as it is
+  const uint64_t warps = launch_.blocks() * launch_.warps_per_block();
+  const uint64_t width = std::max<uint64_t>(1, (nearby + kLine - 1) / kLine) * kLine;
+  for (uint32_t i = 0; i < kLanes; ++i) {
+    if (!(unknown >> i & 1)) continue;
+    const auto found = launch_.buffers.find(addresses[i] >> kBufferShift);
+    const uint64_t size = found != launch_.buffers.end() ? found->second : warps * kLanes * bytes;
+    const auto own = static_cast<uint64_t>(
+        static_cast<double>(size) * static_cast<double>(warp_number_) / static_cast<double>(warps));
+    const uint64_t offset = own / kLine * kLine + (addresses[i] & kOffsetMask) % width;
+    addresses[i] = (addresses[i] & ~kOffsetMask) + offset % std::max<uint64_t>(size, width);
   }
 }
 

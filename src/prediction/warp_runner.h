@@ -30,7 +30,8 @@ class Decisions {
   /// `sharing` threads each go over one row together.
   void add_offsets(uint64_t buffer, uint32_t step, uint32_t sharing);
   const std::map<uint64_t, double>& offsets() const { return offsets_; }
-  void address_unknown(uint32_t step);
+  /// Notes that data say where `step` reads or writes; within how many bytes, 0: nobody said.
+  uint64_t address_unknown(uint32_t step);
   std::vector<std::string> texts() const { return {texts_.begin(), texts_.end()}; }
 
   /// The innermost loop that exactly one way of a branch leaves; kNoBlock if none.
@@ -79,6 +80,7 @@ class WarpRunner {
   void find_exits();
   uint64_t growths_left(uint32_t loop, const Lanes::Growth& growth) const;
   void keep_inside(LaneValues& addresses, uint32_t unknown) const;
+  void keep_nearby(LaneValues& addresses, uint32_t unknown, uint32_t bytes, uint64_t nearby) const;
   uint32_t assumed_guard(uint32_t at, const Step& step, uint32_t mask);
   bool run_rounds(uint32_t loop, uint32_t rounds, uint64_t limit);
   void branch(size_t group, const Step& step, uint32_t mask);
@@ -89,6 +91,8 @@ class WarpRunner {
   void load_values(const Step& step, uint32_t at, const LaneValues& addresses, uint32_t unknown,
                    uint32_t mask);
   void store_local(const Step& step, const LaneValues& addresses, uint32_t mask);
+  void note_constant(const Step& step, uint32_t at, const LaneValues& addresses, uint32_t unknown,
+                     uint32_t mask);
   uint32_t record_access(const Step& step, const LaneValues& addresses, bool unknown,
                          uint32_t mask);
   bool from_different_buffers(const Step& step) const;
@@ -120,6 +124,8 @@ class WarpRunner {
     uint32_t unknown;
   };
   std::unordered_map<uint32_t, LocalValue> local_;
+  std::map<uint32_t, ConstantUse> constants_;  ///< of this warp
+  uint64_t constant_line_ = 0;                 ///< that it read last, and one
 };
 
 }  // namespace fathom

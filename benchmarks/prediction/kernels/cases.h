@@ -31,6 +31,7 @@ struct Case {
   size_t shared = 0;
   std::vector<Argument> arguments;
   std::vector<std::pair<std::string, double>> trip_counts;  ///< by marker in the source
+  std::vector<std::pair<std::string, double>> near_bytes;   ///< by marker in the source
 
   Case& buffer(const char* name, size_t bytes, Argument::Fill fill, uint32_t below = 0) {
     Argument argument;
@@ -75,6 +76,12 @@ struct Case {
   /// round on average, where it depends on the data.
   Case& trips(const char* marker, double count) {
     trip_counts.emplace_back(marker, count);
+    return *this;
+  }
+  /// The bytes within which a warp's addresses of the access on the line with the comment `near:
+  /// MARKER` lie, where the definition of the data keeps them together.
+  Case& near(const char* marker, double bytes) {
+    near_bytes.emplace_back(marker, bytes);
     return *this;
   }
 };

@@ -57,10 +57,10 @@ std::string arguments_of(const Case& one) {
   return text.empty() ? "-" : text;
 }
 
-/// The line of the source with the comment "trips: MARKER"; 0 if there is none.
-int marked_line(const std::string& path, const std::string& marker) {
+/// The line of the source with the comment "KIND: MARKER"; 0 if there is none.
+int marked_line(const std::string& path, const std::string& kind, const std::string& marker) {
   std::ifstream in(path);
-  std::string line, wanted = "trips: " + marker;
+  std::string line, wanted = kind + ": " + marker;
   for (int number = 1; std::getline(in, line); number++) {
     size_t at = line.find(wanted);
     if (at != std::string::npos && at + wanted.size() == line.size()) return number;
@@ -68,14 +68,22 @@ int marked_line(const std::string& path, const std::string& marker) {
   return 0;
 }
 
-std::string trips_of(const Case& one) {
+/// "71=8688;80=1" of the lines that are marked so.
+std::string marked_of(const Case& one, const char* kind,
+                      const std::vector<std::pair<std::string, double>>& values) {
   std::string text;
-  for (const auto& [marker, count] : one.trip_counts) {
+  for (const auto& [marker, value] : values) {
     char part[64];
-    std::snprintf(part, sizeof(part), "%d=%g", marked_line(one.file, marker), count);
+    std::snprintf(part, sizeof(part), "%d=%g", marked_line(one.file, kind, marker), value);
     text += (text.empty() ? "" : ";") + std::string(part);
   }
   return text.empty() ? "-" : text;
+}
+std::string trips_of(const Case& one) {
+  return marked_of(one, "trips", one.trip_counts);
+}
+std::string near_of(const Case& one) {
+  return marked_of(one, "near", one.near_bytes);
 }
 
 /// What names a launch, and the first columns of each table.
@@ -305,8 +313,8 @@ std::string time_case(Case& one, Machine& machine) {
   cudaFuncAttributes attributes{};
   cudaFuncGetAttributes(&attributes, one.function);
   char line[400];
-  std::snprintf(line, sizeof(line), "%s\t%d\t%zu\t%zu\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%u\t%u",
-                trips_of(one).c_str(), attributes.numRegs, attributes.sharedSizeBytes,
+  std::snprintf(line, sizeof(line), "%s\t%s\t%d\t%zu\t%zu\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%u\t%u",
+                trips_of(one).c_str(), near_of(one).c_str(), attributes.numRegs, attributes.sharedSizeBytes,
                 attributes.localSizeBytes, repetitions * batches, median(times),
                 *std::min_element(times.begin(), times.end()),
                 *std::max_element(times.begin(), times.end()), median(single), median(cold), clock,
@@ -435,7 +443,7 @@ double look_at_idle(const Nvml& nvml) {
 }
 
 const char kTimeColumns[] =
-    "trips\tregisters\tstatic_shared\tlocal\trepetitions\ttime_us\tmin_us\tmax_us\tsingle_us\tcold_us\tsm_mhz\tmemory_mhz";
+    "trips\tnear\tregisters\tstatic_shared\tlocal\trepetitions\ttime_us\tmin_us\tmax_us\tsingle_us\tcold_us\tsm_mhz\tmemory_mhz";
 const char kPowerColumns[] =
     "time_us\tenergy_mj\tpower_w\tinstant_w\tsm_mhz\ttemperature\tidle_w\tthrottle";
 
@@ -481,7 +489,8 @@ int list() {
   for (const Case& one : all_cases()) {
     size_t bytes = 0;
     for (const Argument& a : one.arguments) bytes += a.bytes;
-    std::printf("%s\t%s\t%zu MB\n", key_of(one).c_str(), trips_of(one).c_str(), bytes >> 20);
+    std::printf("%s\t%s\t%s\t%zu MB\n", key_of(one).c_str(), trips_of(one).c_str(),
+                near_of(one).c_str(), bytes >> 20);
     kernels[one.kernel]++;
   }
   std::fprintf(stderr, "%zu kernels\n", kernels.size());

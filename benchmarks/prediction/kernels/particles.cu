@@ -68,7 +68,7 @@ extern "C" __global__ void lennard_jones(const float4* __restrict__ position,
   float4 me = position[i];
   float3 sum = make_float3(0.0f, 0.0f, 0.0f);
   for (int k = 0; k < neighbors; k++) {
-    float4 other = position[neighbor[k * n + i]];
+    float4 other = position[neighbor[k * n + i]];  // near: lj_near
     float dx = me.x - other.x, dy = me.y - other.y, dz = me.z - other.z;
     float r2 = dx * dx + dy * dy + dz * dz + 1e-3f;
     if (r2 < cutoff2) {  // trips: lj_inside
@@ -251,7 +251,7 @@ KERNELS(particles) {
           .data<int>("neighbor", 8ull * n * 64,
                      [n](size_t i) { return (i % (8 * n) + hash(i) % 512) % (8 * n); })
           .zeros("force", 128 * n).arg("n", 8 * n).arg("neighbors", 64).arg("cutoff2", 4.0f)
-          .trips("lj_inside", 1.0);
+          .trips("lj_inside", 1.0).near("lj_near", (31 + 512) * 16);
       CASE(leapfrog, ceil_div(64 * n, block), block, 0)
           .floats("position", 256 * n).floats("velocity", 256 * n).floats("force", 256 * n)
           .arg("n", 64 * n).arg("dt", 1e-5f);

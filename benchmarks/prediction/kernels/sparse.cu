@@ -26,7 +26,7 @@ extern "C" __global__ void spmv_csr_vector(const int* __restrict__ first,
   if (row >= rows) return;
   double sum = 0.0;
   for (int i = first[row] + lane; i < first[row + 1]; i += 32)  // trips: spmv_vector
-    sum += value[i] * x[column[i]];
+    sum += value[i] * x[column[i]];  // near: spmv_near
   for (int d = 16; d > 0; d >>= 1) sum += __shfl_down_sync(~0u, sum, d);
   if (lane == 0) y[row] = sum;
 }
@@ -110,7 +110,7 @@ extern "C" __global__ void label_propagate(const int* __restrict__ first,
   if (node >= nodes) return;
   int best = label[node];
   for (int i = first[node] + lane; i < first[node + 1]; i += 8)  // trips: label_neighbors
-    best = min(best, label[neighbor[i]]);
+    best = min(best, label[neighbor[i]]);  // near: label_near
   for (int d = 4; d > 0; d >>= 1) best = min(best, __shfl_xor_sync(~0u, best, d));
   if (lane == 0) next[node] = best;
 }
@@ -148,7 +148,7 @@ KERNELS(sparse) {
       CASE(spmv_csr_vector, ceil_div(rows, block / 32), block, 0)
           .data<int>("first", rows + 1, first).data<int>("column", entries, near)
           .doubles("value", entries).doubles("x", rows).zeros("y", 8 * rows).arg("rows", rows)
-          .trips("spmv_vector", 1);
+          .trips("spmv_vector", 1).near("spmv_near", (1 + 4096) * 8);
       CASE(spmv_ell, ceil_div(rows, block), block, 0)
           .data<int>("column", entries, near).floats("value", entries).floats("x", rows)
           .zeros("y", 4 * rows).arg("rows", rows).arg("width", 16);
@@ -174,7 +174,7 @@ KERNELS(sparse) {
       CASE(label_propagate, ceil_div(rows, block / 8), block, 0)
           .data<int>("first", rows + 1, first).data<int>("neighbor", entries, near)
           .ints("label", rows, 1 << 20).zeros("next", 4 * rows).arg("nodes", rows)
-          .trips("label_neighbors", 2.4);
+          .trips("label_neighbors", 2.4).near("label_near", (3 + 4096) * 4);
       CASE(degree_count, 264, block, 0)
           .ints("to", 8 * rows, rows).zeros("degree", 4 * rows).arg("edges", 8 * rows);
       CASE(gauss_seidel_color, ceil_div(rows / 4, block), block, 0)
