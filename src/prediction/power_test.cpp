@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cmath>
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -121,10 +121,9 @@ TEST(Power, TheShippedModelIsReadQuickly) {
   EXPECT_LT(text.size(), 1'500'000u);
   double fastest = 1;
   for (int i = 0; i < 5; ++i) {
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();  // what others do on the machine does not count
     ASSERT_TRUE(PowerModel::parse(text, "power_h200.json").ok());
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    fastest = std::min(fastest, took.count());
+    fastest = std::min(fastest, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
   }
   RecordProperty("milliseconds", std::to_string(fastest * 1000));
   EXPECT_LT(fastest, 0.4) << "20 ms on an idle machine, without sanitizers";
