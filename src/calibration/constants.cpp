@@ -11,9 +11,9 @@ namespace fathom {
 namespace {
 
 constexpr double kLine = 64, kLoadsOfLine = 8;
-constexpr uint64_t kLargeTable = 8192;
+constexpr uint64_t kSmallTable = 256, kLargeTable = 8192;
 constexpr uint64_t kBytes = 65536;  // that each warp reads beyond the first rounds
-constexpr double kWarps = 64;       // of the multiprocessor, in blocks of all sizes
+constexpr double kSchedulers = 4;   // of a multiprocessor, since Volta
 /// Cycles in which the last block of a multiprocessor comes after the first: most of a table.
 constexpr double kLate = 40000;
 
@@ -42,44 +42,70 @@ Result<Done> measure_walks(BenchRun& run) {
   return Done{};
 }
 
+struct Walkers {
+  uint32_t warps, blocks;  ///< of a multiprocessor
+};
+
 /// Cycles of a multiprocessor for a line of the table in each of its warps.
-Result<Figure> line_cycles(BenchRun& run, uint32_t blocks, uint64_t bytes) {
-  const uint32_t all = run.multiprocessors() * blocks;
+Result<Figure> line_cycles(BenchRun& run, Walkers walkers, uint64_t bytes, FigureTable& table) {
+  const uint32_t all = run.multiprocessors() * walkers.blocks;
   const auto late = static_cast<uint64_t>(256 * kLate / all);
-  const GridShape shape{all, static_cast<uint32_t>(32 * kWarps / blocks), 0};
+  const GridShape shape{all, 32 * walkers.warps / walkers.blocks, 0};
   Result<Figure> round = run.cycles("constant_table", shape, {0, bytes, late}, kBytes / bytes);
   if (!round) return round.error();
-  return scaled(round.value(), kLoadsOfLine * kLine / static_cast<double>(bytes));
+  Figure line = scaled(round.value(), kLoadsOfLine * kLine / static_cast<double>(bytes));
+  table.rows.push_back({double(walkers.warps), double(walkers.blocks), double(bytes), line.value});
+  return line;
+}
+
+/// Many blocks: from which size on they take each other's lines.
+Result<double> free_table(BenchRun& run, FigureTable& table) {
+  std::vector<ConstantWalk> walks;
+  for (uint64_t bytes : {kSmallTable, 2 * kSmallTable, 4 * kSmallTable, kLargeTable}) {
+    Result<Figure> cycles = line_cycles(run, {64, 8}, bytes, table);
+    if (!cycles) return cycles.error();
+    walks.push_back({double(bytes), cycles->value});
+  }
+  return constant_capacity(walks);
+}
+
+struct Groups {
+  double half = 0;
+  Figure most;
+};
+Result<Groups> groups_of(BenchRun& run, uint32_t warps, FigureTable& table) {
+  Groups out;
+  const Result<Figure> free = line_cycles(run, {warps, 2}, kSmallTable, table);
+  if (!free) return free.error();
+  std::vector<ConstantGroups> groups;
+  for (uint32_t blocks : {2, 4, 8, 16}) {
+    Result<Figure> cycles = line_cycles(run, {warps, blocks}, kLargeTable, table);
+    if (!cycles) return cycles.error();
+    groups.push_back({double(blocks), cycles->value});
+    out.most = {cycles->value - free->value, cycles->low - free->value, cycles->high - free->value};
+  }
+  out.half = groups_that_miss(groups, free->value);
+  return out;
 }
 
 Result<Done> measure_groups(BenchRun& run) {
-  const uint32_t schedulers = 4;  // of a multiprocessor, since Volta
-  FigureTable table{{"blocks", "bytes", "cycles"}, {}};
-  std::vector<ConstantGroups> groups;
-  Figure most;
-  Result<Figure> together = line_cycles(run, 2, 1024);
-  if (!together) return together.error();
-  for (uint32_t blocks : {2, 4, 8, 16}) {
-    for (uint64_t bytes : {uint64_t(1024), kLargeTable}) {
-      Result<Figure> cycles = line_cycles(run, blocks, bytes);
-      if (!cycles) return cycles.error();
-      table.rows.push_back({double(blocks), double(bytes), cycles->value});
-      if (bytes < kLargeTable) continue;
-      groups.push_back({double(blocks), cycles->value});
-      most = cycles.value();
-    }
-  }
+  FigureTable table{{"warps", "blocks", "bytes", "cycles"}, {}};
+  const Result<double> fits = free_table(run, table);
+  if (!fits) return fits.error();
+  const Result<Groups> few = groups_of(run, 32, table), many = groups_of(run, 64, table);
+  if (!few) return few.error();
+  if (!many) return many.error();
   run.figures().tables["constant_table_by_blocks"] = std::move(table);
-  const double half = groups_that_miss(groups, together->value);
-  if (half == 0)
+  const double half = std::sqrt(few->half * many->half);
+  if (*fits == 0 || half == 0)
     return Error{ErrorKind::cannot_answer, "blocks do not disturb each other", "constant_table",
                  "no cost of such walks will be predicted"};
-  // From as many lines on as fit, up to twice as many: half of the misses come in the middle.
-  const double lines = 1.5 * run.figures().value("memory/constant_bytes") / kLine / half;
-  run.figures().set("memory/constant_group_lines", {lines, lines, lines});
+  run.figures().set("memory/constant_uniform_bytes", {*fits, *fits, *fits});
+  run.figures().set("memory/constant_groups",
+                    {half, std::min(few->half, many->half), std::max(few->half, many->half)});
   // Each load of each warp misses then, one after the other in each scheduler's part.
   run.figures().set("memory/constant_uniform_miss_cycles",
-                    scaled(most, schedulers / kWarps / kLoadsOfLine));
+                    scaled(many->most, kSchedulers / 64 / kLoadsOfLine));
   return Done{};
 }
 

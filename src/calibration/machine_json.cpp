@@ -100,7 +100,8 @@ std::map<std::string, double> memory_paths(const MemoryFigures& m) {
           {"constant_bytes", m.constant_bytes},
           {"constant_miss_cycles", m.constant_miss_cycles},
           {"constant_uniform_miss_cycles", m.constant_uniform_miss_cycles},
-          {"constant_group_lines", m.constant_group_lines},
+          {"constant_groups", m.constant_groups},
+          {"constant_uniform_bytes", m.constant_uniform_bytes},
           {"atomic_same_address_per_second", m.atomic_same_address_per_second}};
 }
 

@@ -63,13 +63,14 @@ struct MemoryFigures {
   double dram_gather_sectors_per_second = 0;  ///< of sectors of device memory at random
   /// The footprints of which L2 keeps nine tenths and one tenth from one launch to the next.
   double l2_kept_bytes = 0, l2_lost_bytes = 0;
-  /// What the first level of a multiprocessor's caches of constants holds.
-  double constant_bytes = 0;
+  /// What the first level of a multiprocessor's caches of constants holds, and a table that loads
+  /// with a uniform index find there whatever the other warps do.
+  double constant_bytes = 0, constant_uniform_bytes = 0;
   /// Cycles until a load of a line that is not there has it, and cycles for which one with a
   /// uniform index keeps its scheduler's way there.
   double constant_miss_cycles = 0, constant_uniform_miss_cycles = 0;
-  /// Lines that a block of many warps needs there at once while its warps walk through a table.
-  double constant_group_lines = 0;
+  /// Of so many blocks that walk through a large table half of the warps have lost step.
+  double constant_groups = 0;
   double partial_write_cost = 1;  ///< of a sector that is written in part, in whole ones
   double atomic_shared_latency = 0, atomic_global_latency = 0;
   double atomic_sectors_per_second = 0;       ///< that atomic operations change, whole device

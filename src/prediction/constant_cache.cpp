@@ -105,26 +105,36 @@ class Planner {
   }
 
   ConstantMisses misses_of(const Step& step, const ConstantUse& use, double lines) const {
-    if (lines <= capacity_ || use.loads == 0) return {};
-    const double warps = blocks_ * warps_per_block_, new_lines = use.new_lines / use.loads;
-    const double group = memory_.constant_group_lines / schedulers_;  // of warps on a scheduler
-    const double group_lines = blocks_ * std::min<double>(warps_per_block_, schedulers_) * group;
-    const double apart = use.unknown ? 1 : between(capacity_, group_lines, 2 * capacity_);
-    // Between two loads of a warp each of the others makes one: from as many places as there are
-    // lines on, none is left of its own. Before, it misses once in each line, unless that was
-    // fetched ahead and is still there.
-    const bool ahead = fetches_ahead(step, use);
-    const double gone = between(capacity_, warps, 2 * capacity_);
-    const double not_ahead = ahead ? between(capacity_, warps * group, 2 * capacity_) : 1;
-    const double alone = std::max(gone * machine_loads(step), not_ahead * new_lines);
-    const double beyond = between(capacity_, lines, 2 * capacity_);
-    // In step, the first warp of a group fetches for the others, and they wait with it.
-    const double together = ahead ? 0 : new_lines * between(capacity_, lines, 1.25 * capacity_);
-    const double latency = apart * beyond * alone + (1 - apart) * together;
-    const double fetches = apart * beyond * alone + (1 - apart) * together / warps_per_block_;
-    const double cycles =
-        ahead ? memory_.constant_uniform_miss_cycles : memory_.constant_miss_cycles;
-    return {static_cast<float>(fetches * cycles), static_cast<float>(latency * cycles)};
+    if (use.loads == 0) return {};
+    return is_uniform(step, use) ? of_uniform_load(step, lines) : of_load(use, lines);
+  }
+
+  /// Which part of the warps walks at places of its own: few blocks keep in step.
+  double apart() const {
+    const double groups = blocks_ * std::min(1.0, warps_per_block_ / schedulers_);
+    return between(kInStep * memory_.constant_groups, groups,
+                   (2 - kInStep) * memory_.constant_groups);
+  }
+
+  /// Loads with a uniform index have a cache of their own, which fetches the next line ahead: free
+  /// as long as the warps are in step. Apart, they take each other's lines, and each load misses.
+  ConstantMisses of_uniform_load(const Step& step, double lines) const {
+    const double fits = memory_.constant_uniform_bytes;
+    if (fits == 0) return {};
+    const double beyond = between(fits, lines * double(kConstantLine), kLarge * fits);
+    const auto cycles = static_cast<float>(machine_loads(step) * apart() * beyond *
+                                           memory_.constant_uniform_miss_cycles);
+    return {cycles, cycles};
+  }
+
+  /// The others miss once in each line. In step, the first warp of a block fetches it for the
+  /// others, and they wait with it.
+  ConstantMisses of_load(const ConstantUse& use, double lines) const {
+    const double missed = use.new_lines / use.loads * between(capacity_, lines, 1.25 * capacity_);
+    const double alone = use.unknown ? 1 : apart(),
+                 fetched = missed * (alone + (1 - alone) / warps_per_block_);
+    return {static_cast<float>(fetched * memory_.constant_miss_cycles),
+            static_cast<float>(missed * memory_.constant_miss_cycles)};
   }
 
   /// Of PTX: a load of the machine takes 8 bytes.
@@ -133,11 +143,15 @@ class Planner {
   }
 
   /// Loads into uniform registers do. Assemblers make such ones of PTX where all threads agree.
-  bool fetches_ahead(const Step& step, const ConstantUse& use) const {
+  bool is_uniform(const Step& step, const ConstantUse& use) const {
     if (use.unknown) return false;
     return program_.from_sass ? step.timing.pipe == Pipe::uniform : use.uniform;
   }
 
+  /// From this part of the groups of which half miss on, some do. And tables beyond so many times
+  /// what fits do so with all. (On an H200: 4 groups a fourth, 8 all; 512 bytes a third, 1 KiB
+  /// all.)
+  static constexpr double kInStep = 0.55, kLarge = 4;
   static constexpr uint64_t kFirstVariable = 64;  ///< banks have smaller numbers
 
   const Program& program_;

@@ -116,35 +116,34 @@ TEST(ConstantLoads, OfAnIndexFromDataReachTheWholeTable) {
   }
 }
 
-TEST(ConstantCache, FewGroupsInStepFetchAheadOfEachOther) {
+TEST(ConstantCache, FewBlocksKeepInStep) {
   for (const std::string& file : both_files()) {
-    EXPECT_EQ(cycles_of(walk_table(file, 132 * 4, 512, 512), 4), 0) << file;
+    EXPECT_EQ(cycles_of(walk_table(file, 132 * 2, 1024, 512), 2), 0) << file;
     EXPECT_EQ(cycles_of(walk_table(file, 132, 32, 512), 1), 0) << file << ": one warp";
-    // One group for each scheduler: 16 places with two lines each are what 2 KiB hold.
-    EXPECT_EQ(cycles_of(walk_table(file, 132 * 16, 32, 512), 16), 0) << file;
+    EXPECT_EQ(cycles_of(walk_table(file, 132 * 8, 32, 512), 8), 0)
+        << file << ": two for each scheduler";
   }
 }
 
-TEST(ConstantCache, ManyGroupsMissAtEachLoad) {
+TEST(ConstantCache, ManyBlocksMissAtEachLoad) {
   const double each = test::h200().prediction->memory.constant_uniform_miss_cycles;
   for (const std::string& file : both_files()) {
-    // 64 warps at 64 places: of 32 lines none is left when its warp comes again.
     const Kernel many = walk_table(file, 132 * 8, 256, 512);
-    const double loads = loads_of(many);
-    EXPECT_GE(loads, 512 * 2) << file << ": of 16 bytes 12 are used";
-    EXPECT_NEAR(cycles_of(many, 8), loads * each, 0.02 * loads * each) << file;
-    // 32 warps: each finds its own line again, and misses once in it.
-    const double fewer = cycles_of(walk_table(file, 132 * 32, 32, 512), 32);
-    EXPECT_NEAR(fewer, 128 * each, 0.1 * 128 * each) << file << ": 128 lines";
+    const double all = loads_of(many) * each;
+    EXPECT_GE(loads_of(many), 512 * 2) << file << ": of 16 bytes 12 are used";
+    EXPECT_NEAR(cycles_of(many, 8), all, 0.02 * all) << file;
+    const double some = cycles_of(walk_table(file, 132 * 4, 512, 512), 4);
+    EXPECT_GT(some, 0) << file;
+    EXPECT_LT(some, 0.5 * all) << file;
   }
 }
 
 TEST(ConstantCache, SmallTablesAndSmallPartsAreFree) {
   for (const std::string& file : both_files()) {
-    EXPECT_EQ(cycles_of(walk_table(file, 132 * 8, 256, 128), 8), 0) << file << ": 2 KiB";
-    EXPECT_GT(cycles_of(walk_table(file, 132 * 8, 256, 192), 8), 0) << file << ": 3 KiB";
+    EXPECT_EQ(cycles_of(walk_table(file, 132 * 8, 256, 16), 8), 0) << file << ": 256 bytes";
+    EXPECT_GT(cycles_of(walk_table(file, 132 * 8, 256, 32), 8), 0) << file << ": 512 bytes";
     const Kernel part(file, "own_part", launch_of(132 * 8, 256), {{"rounds", "1000"}});
-    EXPECT_EQ(cycles_of(part, 8), 0) << file << ": 8 times 128 bytes of 16 KiB";
+    EXPECT_EQ(cycles_of(part, 2), 0) << file << ": twice 128 bytes of 16 KiB";
   }
 }
 
@@ -159,7 +158,7 @@ TEST(ConstantCache, BoundsTheKernelThatMisses) {
     return walk_table(file, 132 * blocks, threads, 512).predict();
   };
   for (const std::string& file : both_files()) {
-    const KernelPrediction few = predicted(file, 4, 512), many = predicted(file, 8, 256);
+    const KernelPrediction few = predicted(file, 2, 1024), many = predicted(file, 8, 256);
     EXPECT_GT(many.time_us, 3 * few.time_us) << file << ": the same number of threads";
     EXPECT_EQ(many.bound_by, "constant cache misses") << file;
     EXPECT_GT(many.waits[static_cast<size_t>(Wait::constant)], 0.5) << file;
