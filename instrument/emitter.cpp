@@ -18,7 +18,7 @@ using numa::PageSlot;
 namespace {
 
 constexpr uint64_t kLineBytes = 1u << numa::kLineBits;
-constexpr unsigned kSlotBits = 5, kCounterBits = 3;
+constexpr unsigned kSlotBits = 6, kCounterBits = 3;
 constexpr uint64_t kMostAtOnce = 1u << 24;  ///< that a slot's counters take up
 static_assert(sizeof(PageSlot) == 1u << kSlotBits && sizeof(LineCounter) == 1u << kCounterBits);
 

@@ -8,7 +8,7 @@ namespace fathom::numa {
 
 inline constexpr unsigned kLineBits = 6, kWordBits = 2, kPageBits = 12;
 inline constexpr unsigned kLinesOfPage = 1u << (kPageBits - kLineBits);
-inline constexpr unsigned kCachedPages = 4096;  ///< of a thread; a power of two
+inline constexpr unsigned kCachedPages = 2048;  ///< of a thread; a power of two
 
 /// Of a counter: the runtime must come for such accesses to the line.
 inline constexpr uint32_t kBarred = 1u << 31;
@@ -29,13 +29,14 @@ struct LineCounter {
 /// It may also count first, look at the sign, and take the count back.
 /// All of it is the owning thread's alone. Only `first_line` may be set to 0 by another thread, so
 /// that the owner comes to the runtime at its next access.
-struct alignas(32) PageSlot {
+struct alignas(64) PageSlot {
   uint64_t first_line;  ///< of the page; 0: none, or the owner must come to the runtime
   LineCounter* counts;
-  uint64_t mask;      ///< kLinesOfPage - 1, or 0: the page's lines are counted as one
-  LineCounter whole;  ///< where mask is 0: in the cache line that is at hand already
+  uint64_t mask;                ///< kLinesOfPage - 1, or 0: the page's lines are counted as one
+  uint64_t readable, writable;  ///< a bit for each line: its counter is not barred
+  LineCounter whole;            ///< where mask is 0: in the cache line that is at hand already
 };
-static_assert(sizeof(PageSlot) == 32);
+static_assert(sizeof(PageSlot) == 64);
 
 /// flags of __fathom_numa_access, above the size in bytes
 inline constexpr uint32_t kSizeMask = 0x00ffffff;

@@ -63,10 +63,6 @@ struct Run {
   int64_t stride;
 };
 
-bool is_barred(const LineCounter& counter, bool is_write) {
-  return ((is_write ? counter.writes : counter.reads) & kBarred) != 0;
-}
-
 void add(LineCounter& counter, bool is_write, uint64_t count) {
   (is_write ? counter.writes : counter.reads) += static_cast<uint32_t>(count);
 }
@@ -171,13 +167,12 @@ bool count_simple_run(const Run& run) {
     return false;
   uint64_t line = run.address >> kLineBits & (kLinesOfPage - 1);
   const uint64_t end = last >> kLineBits & (kLinesOfPage - 1);
+  const uint64_t range = ~uint64_t(0) << line & ~uint64_t(0) >> (kLinesOfPage - 1 - end);
+  if ((range & ~(run.is_write ? slot.writable : slot.readable)) != 0) return false;
   if (slot.mask == 0) {
-    if (is_barred(slot.counts[0], run.is_write)) return false;
     add(slot.counts[0], run.is_write, run.count);
     return true;
   }
-  for (uint64_t at = line; at <= end; ++at)
-    if (is_barred(slot.counts[at], run.is_write)) return false;
   const auto shift = static_cast<unsigned>(__builtin_ctzll(step));
   const uint64_t each = (1u << kLineBits) >> shift;
   uint64_t left = run.count;
@@ -193,10 +188,11 @@ void count_known(Run& run) {
   while (run.count > 0) {
     PageSlot& slot = slot_of(run.address);
     if (page_in(slot) != run.address >> kPageBits) return;
+    const uint64_t ready = run.is_write ? slot.writable : slot.readable;
     const uint64_t in_page = run_within(kPageBits, run.address, run.stride, run.count);
     for (uint64_t left = in_page; left > 0;) {
       const uint64_t line = run.address >> kLineBits;
-      if (is_barred(slot.counts[line & slot.mask], run.is_write)) return;
+      if ((ready & bit_of(line)) == 0) return;
       const uint64_t here =
           slot.mask == 0 ? left : run_within(kLineBits, run.address, run.stride, left);
       if (here > kMostAtOnce) return;
@@ -234,7 +230,8 @@ FATHOM_COLD void pass_by(uintptr_t address, uint64_t count) {
     return;
   }
   nobodys = {};
-  slot_of(address) = {address >> kPageBits << (kPageBits - kLineBits), &nobodys, 0, {}};
+  slot_of(address) = {
+      address >> kPageBits << (kPageBits - kLineBits), &nobodys, 0, ~uint64_t(0), ~uint64_t(0), {}};
 }
 
 Thread* working_thread() {

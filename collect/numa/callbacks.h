@@ -17,13 +17,11 @@ __attribute__((always_inline)) inline void touch(const volatile void* pointer) {
   const uint64_t line = address >> kLineBits;
   PageSlot& slot = __fathom_numa_pages[(address >> kPageBits) % kCachedPages];
   const uint64_t within = line - __atomic_load_n(&slot.first_line, __ATOMIC_RELAXED);
-  if (__builtin_expect(within < kLinesOfPage, 1)) {
+  const uint64_t ready = is_write ? slot.writable : slot.readable;
+  if (__builtin_expect(within < kLinesOfPage && (ready >> within % kLinesOfPage & 1) != 0, 1)) {
     LineCounter& counter = slot.counts[within & slot.mask];
-    uint32_t& count = is_write ? counter.writes : counter.reads;
-    if (__builtin_expect((count & kBarred) == 0, 1)) {
-      ++count;
-      return;
-    }
+    ++(is_write ? counter.writes : counter.reads);
+    return;
   }
   __fathom_numa_access(address, size | (is_write ? kIsWrite : 0));
 }

@@ -115,6 +115,7 @@ TEST_F(SpinTest, OtherAccessesBetweenAreWork) {
   for (int i = 0; i < 10000; ++i) {
     EXPECT_FALSE(read(&flag_));
     slots_[7].counts = &counter_;
+    slots_[7].readable = 1;
     ++counter_.reads;  // by the fast path
   }
   for (int i = 0; i < 100; ++i) {

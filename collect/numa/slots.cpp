@@ -23,20 +23,20 @@ Standing standing_of(const Share& share) {
 }
 
 /// A counter is barred as the slot's bits say.
-void set_bars(PageSlot& slot, const SlotUse& use, uint64_t line) {
+void set_bars(PageSlot& slot, uint64_t line) {
   LineCounter& counter = slot.counts[line & slot.mask];
-  counter.reads = (counter.reads & ~kBarred) | ((use.readable & bit_of(line)) ? 0 : kBarred);
-  counter.writes = (counter.writes & ~kBarred) | ((use.writable & bit_of(line)) ? 0 : kBarred);
+  counter.reads = (counter.reads & ~kBarred) | ((slot.readable & bit_of(line)) ? 0 : kBarred);
+  counter.writes = (counter.writes & ~kBarred) | ((slot.writable & bit_of(line)) ? 0 : kBarred);
 }
-void set_all_bars(PageSlot& slot, const SlotUse& use) {
-  if (slot.mask != 0 && (use.readable & use.writable) == ~uint64_t(0)) {
+void set_all_bars(PageSlot& slot) {
+  if (slot.mask != 0 && (slot.readable & slot.writable) == ~uint64_t(0)) {
     for (unsigned line = 0; line < kLinesOfPage; ++line) {
       slot.counts[line].reads &= ~kBarred;
       slot.counts[line].writes &= ~kBarred;
     }
     return;
   }
-  for (uint64_t line = 0; line <= slot.mask; ++line) set_bars(slot, use, line);
+  for (uint64_t line = 0; line <= slot.mask; ++line) set_bars(slot, line);
 }
 
 /// The counts of one line go to another share than before.
@@ -95,15 +95,15 @@ Taken take_counts(Thread& thread, PageSlot& slot, unsigned index) {
 constexpr uint8_t kMostIdle = 6;
 
 /// Whether the slot would be the same if the thread came to the page in its next phase.
-bool may_stay(SlotUse& use, PageSlot& slot) {
+bool may_stay(const SlotUse& use, PageSlot& slot) {
   if (page_in(slot) != use.page) return false;
   const Share& share = *use.share;
   const bool written = share.written.load(std::memory_order_relaxed);
   if (!use.by_line) return slot.mask == 0 || written;
   // The first write in each phase makes the page's lines interesting.
   if (!written && share.several.load(std::memory_order_relaxed)) {
-    use.writable = 0;
-    set_all_bars(slot, use);
+    slot.writable = 0;
+    set_all_bars(slot);
   }
   return share.granules != nullptr &&
          share.granules->changes.load(std::memory_order_acquire) == use.changes;
@@ -150,23 +150,23 @@ LineCounter& take_up(Thread& thread, uintptr_t address, Share& share) {
   if (!fits) {
     empty_slot(thread, __fathom_numa_pages, index);
     if (!use.is_listed) table.used[table.used_count++] = static_cast<uint16_t>(index);
-    use = {page, &share, life, by_line, true, 0, 0, changes, 0, 0};
+    use = {page, &share, life, by_line, true, 0, 0, changes};
     slot.counts = mask == 0 ? &slot.whole : table.counts[index];
     slot.mask = mask;
   }
   const bool begins = !fits || page_in(slot) != page;
-  if (begins) use.readable = use.writable = 0;
+  if (begins) slot.readable = slot.writable = 0;
   if (by_line)
     change_line_share(thread, line, table.line_shares[index][line % kLinesOfPage], share,
                       slot.counts[line % kLinesOfPage]);
   const uint64_t known = has_lines ? hot_lines(share) : 0;
   const uint64_t lines = (by_line ? bit_of(line) : ~uint64_t(0)) & ~known;
-  use.readable |= lines;
-  if (has_lines || !before.several) use.writable |= lines;
+  slot.readable |= lines;
+  if (has_lines || !before.several) slot.writable |= lines;
   if (begins || !by_line)
-    set_all_bars(slot, use);
+    set_all_bars(slot);
   else
-    set_bars(slot, use, line);
+    set_bars(slot, line);
   __atomic_store_n(&slot.first_line, page << (kPageBits - kLineBits), __ATOMIC_SEQ_CST);
   if (!(standing_of(share) == before)) __atomic_store_n(&slot.first_line, 0, __ATOMIC_RELAXED);
   return slot.counts[line & mask];
@@ -178,6 +178,7 @@ uint64_t empty_slot(Thread& thread, PageSlot* slots, unsigned index) {
   if (use.share == nullptr) return 0;
   PageSlot& slot = slots[index];
   __atomic_store_n(&slot.first_line, 0, __ATOMIC_RELAXED);
+  slot.readable = slot.writable = 0;  // and barred when the slot is taken up again
   const uint64_t found = take_counts(thread, slot, index).lines;
   if (use.by_line)
     for (Share*& share : table.line_shares[index]) share = nullptr;
@@ -251,11 +252,10 @@ void look_around_slots(Thread& thread) {
 void forget_lines(uintptr_t low, uintptr_t high) {
   PageSlot& slot = slot_of(low);
   if (page_in(slot) != low >> kPageBits) return;
-  SlotUse& use = this_thread.thread->work->slots->uses[low >> kPageBits & (kCachedPages - 1)];
   for (uint64_t line = low >> kLineBits; line <= (high - 1) >> kLineBits; ++line) {
-    use.readable &= ~bit_of(line);
-    use.writable &= ~bit_of(line);
-    set_bars(slot, use, line);
+    slot.readable &= ~bit_of(line);
+    slot.writable &= ~bit_of(line);
+    set_bars(slot, line);
   }
 }
 

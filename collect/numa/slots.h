@@ -13,14 +13,13 @@ inline constexpr uint32_t kMostPending = 1u << 15;
 /// What a slot is of, and where its counts go.
 struct SlotUse {
   uint64_t page;
-  Share* share;                 ///< null: of nothing
-  uint32_t life;                ///< of the page (PageLines), unless by_line
-  bool by_line;                 ///< each line has its own share: small objects lie in the page
-  bool is_listed;               ///< in SlotTable::used
-  uint8_t idle;                 ///< how often it had nothing to hand in
-  uint8_t challenges;           ///< how often another page wanted its place
-  uint32_t changes;             ///< by_line: of the page's granules
-  uint64_t readable, writable;  ///< a bit for each line: its counter is not barred
+  Share* share;        ///< null: of nothing
+  uint32_t life;       ///< of the page (PageLines), unless by_line
+  bool by_line;        ///< each line has its own share: small objects lie in the page
+  bool is_listed;      ///< in SlotTable::used
+  uint8_t idle;        ///< how often it had nothing to hand in
+  uint8_t challenges;  ///< how often another page wanted its place
+  uint32_t changes;    ///< by_line: of the page's granules
 };
 
 /// A page whose accesses are counted in the thread's PageEntry, and where they go.

@@ -18,7 +18,7 @@
 namespace fathom::numa {
 namespace {
 
-constexpr size_t kWordsOfPage = 512, kPages = 4200;  // more than a table has slots
+constexpr size_t kWordsOfPage = 512, kPages = 2100;  // more than a table has slots
 
 struct alignas(4096) Memory {
   uint64_t words[kPages * kWordsOfPage];

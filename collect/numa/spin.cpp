@@ -33,7 +33,7 @@ uint64_t sum_of_counts(const PageSlot* slots) {
   uint64_t sum = 0;
   for (unsigned i = 0; i < kCachedPages; ++i) {
     const PageSlot& slot = slots[i];
-    if (slot.counts == nullptr) continue;
+    if (slot.readable == 0) continue;
     for (uint64_t line = 0; line <= slot.mask; ++line)
       sum += uint64_t(slot.counts[line].reads & ~kBarred) + (slot.counts[line].writes & ~kBarred);
   }

@@ -64,7 +64,8 @@ void count(uintptr_t address, uint32_t flags) {
   const size_t at = page % kCachedPages;
   if (g_slot_pages[at] != page) hand_in(at);  // and its counters get their bars
   g_slot_pages[at] = page;
-  __fathom_numa_pages[at] = {page * kLinesOfPage, g_counts[at], kLinesOfPage - 1, {}};
+  __fathom_numa_pages[at] = {page * kLinesOfPage, g_counts[at], kLinesOfPage - 1,
+                             ~uint64_t(0),        ~uint64_t(0), {}};
   LineCounter& counter = g_counts[at][line % kLinesOfPage];
   ++(flags & kIsWrite ? counter.writes : counter.reads);
 }
