@@ -149,8 +149,9 @@ class Planner {
   }
 
   /// From this part of the groups of which half miss on, some do. And tables beyond so many times
-  /// what fits do so with all. (On an H200: 4 groups a fourth, 8 all; 512 bytes a third, 1 KiB
-  /// all.)
+  /// what fits do so with all. (On an H200, of all
+  /// misses: 4 groups have 7% with 32 warps and 56% with 64, 8 have all and 84%; tables of 512
+  /// bytes 41%, of 1 KiB 73%.)
   static constexpr double kInStep = 0.55, kLarge = 4;
   static constexpr uint64_t kFirstVariable = 64;  ///< banks have smaller numbers
 
