@@ -8,6 +8,7 @@
 #include "numa/lines.h"
 #include "numa/options.h"
 #include "numa/pages.h"
+#include "numa/slots.h"
 #include "numa/state.h"
 
 namespace fathom::numa {
@@ -28,7 +29,10 @@ void take_over_from_owner(Page& page, SharedLine& shared, const PageLines* lines
       if (!share->handed_in) continue;
       LineCount& count = share->lines.load(std::memory_order_relaxed)[line];
       if (!count.any()) continue;
-      add_entry(shared, owner, share->phase, count.read_count(), count.write_count(), slab);
+      add_entry(shared,
+                {nullptr, owner, share->phase, count.read_count(), count.write_count(),
+                 counts_of_phase(*share, line, share->phase)},
+                slab);
       count.clear();
       found = true;
     }
@@ -96,6 +100,11 @@ bool settles(PageLines& lines, unsigned line, uint32_t thread, const LineCount& 
 void own(PageLines& lines, unsigned line, uint16_t owner, uint32_t tag) {
   lines.set_owner(line, owner);
   lines.owned_since = tag;
+}
+
+/// The first one that comes to a line owns it. Which words it accesses is of no interest.
+void own_first(PageLines& lines, unsigned line, uint16_t owner, uint32_t tag) {
+  own(lines, line, owner, tag);
   if (options().line_threshold > 0)
     lines.hot.fetch_and(~(uint64_t(1) << line), std::memory_order_relaxed);
 }
@@ -120,6 +129,37 @@ uint64_t keep_own_lines(const Share& share, uint32_t tag) {
   return own;
 }
 
+/// Its words were learned when nobody took the line away, and are not known now that others do:
+/// from now on it learns in each phase, until they are.
+void learn_again(Share& share, unsigned line, const LineMember* member) {
+  constexpr uint32_t kMostLessons = 8;
+  const uint64_t bit = uint64_t(1) << line;
+  if ((share.learned & bit) == 0 || member == nullptr ||
+      2 * member->copy.known >= member->copy.invalidations)
+    return;
+  LineWords& words = *line_words(share, line);
+  if (++words.lessons > kMostLessons) return;
+  words.accesses = 0;
+  share.learned &= ~bit;
+  const uintptr_t low = share.use->number << kPageBits | uintptr_t(line) << kLineBits;
+  if (this_thread.thread != nullptr && this_thread.thread->index == share.thread)
+    forget_lines(low, low + 1);
+}
+
+void hand_in_line(Thread& thread, Share& share, unsigned line, uint32_t tag, SharedLine& shared) {
+  LineCount& count = share.lines.load(std::memory_order_relaxed)[line];
+  const LineEntry entry{nullptr,
+                        share.thread,
+                        tag,
+                        count.read_count(),
+                        count.write_count(),
+                        counts_of_phase(share, line, tag)};
+  count.clear();
+  const LineMember* member = add_entry(shared, entry, thread.work->slab);
+  if (member == nullptr) thread.not_counted.add(entry.reads + entry.writes);
+  learn_again(share, line, member);
+}
+
 /// Hands in a phase of a share's lines; the page is locked. Returns those that have become hot.
 uint64_t close_lines(Thread& thread, Share& share, uint32_t tag, uint32_t first_open) {
   uint64_t heated = 0;
@@ -132,7 +172,7 @@ uint64_t close_lines(Thread& thread, Share& share, uint32_t tag, uint32_t first_
     const auto line = static_cast<unsigned>(__builtin_ctzll(left));
     PageLines& page_lines = *share.page_lines;
     LineCount& count = lines[line];
-    if (page_lines.owner[line] == 0) own(page_lines, line, me, tag);
+    if (page_lines.owner[line] == 0) own_first(page_lines, line, me, tag);
     if (page_lines.owner[line] == me && (page_lines.copies >> line & 1) != 0 &&
         count.write_count() > 0)
       end_ownership(page_lines, line, share.thread, thread.work->slab);
@@ -144,12 +184,10 @@ uint64_t close_lines(Thread& thread, Share& share, uint32_t tag, uint32_t first_
     if (shared == nullptr) continue;
     if (settles(page_lines, line, share.thread, count, tag, first_open)) {
       own(page_lines, line, me, tag);
+      learn_again(share, line, find_member(*shared, share.thread));
       continue;
     }
-    if (!add_entry(*shared, share.thread, tag, count.read_count(), count.write_count(),
-                   thread.work->slab))
-      thread.not_counted.add(uint64_t(count.read_count()) + count.write_count());
-    count.clear();
+    hand_in_line(thread, share, line, tag, *shared);
     if (shared->writes >= options().line_threshold) heated |= heat(page_lines, line);
   }
   return heated;

@@ -12,19 +12,35 @@ LineEntry* take_entry(SharedLine& line, Slab& slab) {
   return entry;
 }
 
+void take_hold(WordCounts* words) {
+  if (words != nullptr) ++words->uses;
+}
+void let_go(WordCounts* words) {
+  if (words != nullptr) --words->uses;
+}
+
 void give_back(SharedLine& line, LineEntry* entry) {
+  let_go(entry->words);
   entry->next = line.spare;
   line.spare = entry;
 }
 
 LineMember* member_of(SharedLine& line, uint32_t thread, Slab& slab) {
-  for (auto* member = line.members; member != nullptr; member = member->next)
-    if (member->thread == thread) return member;
+  if (LineMember* member = find_member(line, thread)) return member;
   auto* member = slab.make<LineMember>();
   if (member == nullptr) return nullptr;
-  *member = {line.members, thread, false, 0};
+  *member = {line.members, {thread, false, nullptr, 0, 0, 0}, nullptr};
   line.members = member;
   return member;
+}
+
+void add_to(LineEntry& entry, const LineEntry& more) {
+  entry.reads += more.reads;
+  entry.writes += more.writes;
+  if (more.words == nullptr || more.words == entry.words) return;
+  if (entry.words != nullptr) return merge(*entry.words, *more.words);
+  entry.words = more.words;
+  take_hold(entry.words);
 }
 
 /// Threads that wait for long leave phases open; beyond this the oldest are summed up anyway.
@@ -36,40 +52,80 @@ uint64_t visits(uint64_t reads, uint64_t writes) {
   return std::max(reads, writes);
 }
 
-/// What a thread's copy suffers in one phase; changes whether it holds one.
-struct Copy {
-  uint32_t thread;
-  bool holds;
-  double invalidations;
+/// What happened to a line in one phase, as one of its threads sees it.
+struct Phase {
+  uint64_t reads = 0, writes = 0;  ///< the thread's
+  WordCounts* words = nullptr;
+  uint64_t others = 0;   ///< others' writes
+  uint32_t written = 0;  ///< words, as far as they are known
 };
 
-template <class ForEachEntry>
-void live_through(Copy& copy, uint32_t phase, ForEachEntry for_each_entry) {
-  uint64_t reads = 0, writes = 0, others = 0;
-  for_each_entry([&](const LineEntry& entry) {
-    if (entry.phase != phase) return;
-    if (entry.thread == copy.thread)
-      reads += entry.reads, writes += entry.writes;
-    else
-      others += entry.writes;
-  });
-  const uint64_t accesses = visits(reads, writes);
-  copy.invalidations += expected_invalidations(accesses, others, copy.holds);
-  copy.holds = accesses > 0 || (copy.holds && others == 0);
+/// The words that an entry's thread writes: in this phase, or else in the others.
+uint32_t written_by(const LineEntry& entry) {
+  if (entry.writes == 0) return 0;
+  if (entry.words != nullptr) return words_of(*entry.words).written();
+  const bool is_known = entry.member != nullptr && entry.member->words != nullptr;
+  return is_known ? entry.member->words->written() : 0;
 }
 
-void sum_up_phase(SharedLine& line, uint32_t phase) {
+void see(Phase& phase, const LineEntry& entry, uint32_t thread) {
+  if (entry.thread == thread) {
+    phase.reads += entry.reads;
+    phase.writes += entry.writes;
+    if (entry.words != nullptr) phase.words = entry.words;
+  } else {
+    phase.others += entry.writes;
+    phase.written |= written_by(entry);
+  }
+}
+
+/// The copy is lost `times` while its thread uses these words, or those that it usually does if
+/// they are not known.
+void lose(Copy& copy, double times, const WordCounts* words, const Words* usual, uint32_t written) {
+  copy.invalidations += times;
+  if (written == 0 || (words == nullptr && (usual == nullptr || !usual->any()))) return;
+  copy.known += times;
+  copy.by_same += times * (words != nullptr ? words_of(*words) : *usual).part_in(written);
+}
+
+/// What a thread's copy suffers in a phase; changes whether it holds one. Calls add(words) for
+/// those that count as what the thread usually does.
+template <class Add>
+void live_through(Copy& copy, const Phase& phase, const Words* usual, Add add) {
+  const uint64_t accesses = visits(phase.reads, phase.writes);
+  const double in_all = expected_invalidations(accesses, phase.others, copy.holds);
+  const double of_new = expected_invalidations(accesses, phase.others, false);
+  const bool lost_held = in_all > of_new;
+  if (of_new > 0) lose(copy, of_new, phase.words, usual, phase.written);
+  if (lost_held) lose(copy, in_all - of_new, copy.held, usual, phase.written);
+  // What it did when nobody took the line away tells little if others do so at other times.
+  if (of_new > 0 && phase.words != nullptr) add(*phase.words);
+  if (lost_held && copy.held != nullptr && (usual == nullptr || !usual->any())) add(*copy.held);
+  copy.holds = accesses > 0 || (copy.holds && phase.others == 0);
+  if (accesses > 0 || !copy.holds) copy.held = phase.words;
+}
+
+void live_through(LineMember& member, const Phase& phase) {
+  WordCounts* before = member.copy.held;
+  live_through(member.copy, phase, member.words, [&](WordCounts& counts) {
+    if (counts.is_added || member.words == nullptr) return;
+    counts.is_added = true;
+    member.words->add(counts);
+  });
+  take_hold(member.copy.held);
+  let_go(before);
+}
+
+void sum_up_phase(SharedLine& line, uint32_t number) {
   for (auto* member = line.members; member != nullptr; member = member->next) {
-    Copy copy{member->thread, member->holds, member->invalidations};
-    live_through(copy, phase, [&](auto visit) {
-      for (const auto* entry = line.entries; entry != nullptr; entry = entry->next) visit(*entry);
-    });
-    member->holds = copy.holds;
-    member->invalidations = copy.invalidations;
+    Phase phase;
+    for (const auto* entry = line.entries; entry != nullptr; entry = entry->next)
+      if (entry->phase == number) see(phase, *entry, member->copy.thread);
+    live_through(*member, phase);
   }
   for (LineEntry** at = &line.entries; *at != nullptr;) {
     LineEntry* entry = *at;
-    if (entry->phase != phase) {
+    if (entry->phase != number) {
       at = &entry->next;
       continue;
     }
@@ -102,46 +158,94 @@ void sum_up(SharedLine& line, uint32_t before) {
   }
 }
 
+LineMember* find_member(const SharedLine& line, uint32_t thread) {
+  auto* member = line.members;
+  while (member != nullptr && member->copy.thread != thread) member = member->next;
+  return member;
+}
+
 bool add_holder(SharedLine& line, uint32_t thread, Slab& slab) {
   LineMember* member = member_of(line, thread, slab);
   if (member == nullptr) return false;
-  member->holds = true;
+  member->copy.holds = true;
   return true;
 }
 
 bool is_held_by_others(const SharedLine& line, uint32_t thread) {
   for (const auto* member = line.members; member != nullptr; member = member->next)
-    if (member->holds && member->thread != thread) return true;
+    if (member->copy.holds && member->copy.thread != thread) return true;
   return false;
 }
 
-bool add_to_line(SharedLine& line, uint32_t thread, uint32_t phase, uint64_t reads, uint64_t writes,
-                 uint32_t before, Slab& slab) {
-  sum_up(line, before);
-  return add_entry(line, thread, phase, reads, writes, slab);
-}
-
-bool add_entry(SharedLine& line, uint32_t thread, uint32_t phase, uint64_t reads, uint64_t writes,
-               Slab& slab) {
-  line.reads += reads;
-  line.writes += writes;
-  if (member_of(line, thread, slab) == nullptr) return false;
+LineMember* add_entry(SharedLine& line, const LineEntry& what, Slab& slab) {
+  line.reads += what.reads;
+  line.writes += what.writes;
+  LineMember* member = member_of(line, what.thread, slab);
+  if (member == nullptr) return nullptr;
+  if (what.words != nullptr && member->words == nullptr) member->words = slab.make<Words>();
   for (auto* entry = line.entries; entry != nullptr; entry = entry->next)
-    if (entry->thread == thread && entry->phase == phase) {
-      entry->reads += reads;
-      entry->writes += writes;
-      return true;
+    if (entry->thread == what.thread && entry->phase == what.phase) {
+      add_to(*entry, what);
+      return member;
     }
   auto* entry = take_entry(line, slab);
-  if (entry == nullptr) return false;
-  *entry = {line.entries, thread, phase, reads, writes};
+  if (entry == nullptr) return nullptr;
+  *entry = what;
+  entry->member = member;
+  entry->next = line.entries;
+  take_hold(entry->words);
   line.entries = entry;
   ++line.open;
-  return true;
+  return member;
 }
+
+namespace {
+
+/// A member in a forecast, which changes nothing.
+struct Double {
+  Copy copy;
+  Words words{};
+  std::vector<const WordCounts*> added;
+
+  void add(const WordCounts& counts) {
+    if (counts.is_added || std::find(added.begin(), added.end(), &counts) != added.end()) return;
+    added.push_back(&counts);
+    words.add(counts);
+  }
+};
+
+std::vector<Double> doubles_of(const SharedLine& line, const std::vector<LineEntry>& entries) {
+  std::vector<Double> out;
+  for (const auto* member = line.members; member != nullptr; member = member->next)
+    out.push_back({member->copy, member->words == nullptr ? Words{} : *member->words, {}});
+  for (const auto& entry : entries)
+    if (std::none_of(out.begin(), out.end(),
+                     [&](const Double& one) { return one.copy.thread == entry.thread; }))
+      out.push_back({{entry.thread, false, nullptr, 0, 0, 0}, {}, {}});
+  std::sort(out.begin(), out.end(),
+            [](const Double& a, const Double& b) { return a.copy.thread < b.copy.thread; });
+  return out;
+}
+
+/// Where it is not known which words a thread used when it lost its copy, these are like those that
+/// it used when it is, or like the other threads' if it never is.
+std::vector<LineForecast> told_apart(const std::vector<Double>& doubles) {
+  double known = 0, by_same = 0;
+  for (const Double& one : doubles) known += one.copy.known, by_same += one.copy.by_same;
+  const double usual = known > 0 ? by_same / known : 0;
+  std::vector<LineForecast> out;
+  for (const auto& [copy, words, added] : doubles) {
+    const double part = copy.known > 0 ? copy.by_same / copy.known : usual;
+    out.push_back({copy.thread, copy.invalidations, part * copy.invalidations, words});
+  }
+  return out;
+}
+
+}  // namespace
 
 std::vector<LineForecast> forecast(const SharedLine& line, const std::vector<LineEntry>& more) {
   std::vector<LineEntry> entries = more;
+  for (auto& entry : entries) entry.member = find_member(line, entry.thread);
   for (const auto* entry = line.entries; entry != nullptr; entry = entry->next)
     entries.push_back(*entry);
   std::vector<uint32_t> phases;
@@ -149,23 +253,16 @@ std::vector<LineForecast> forecast(const SharedLine& line, const std::vector<Lin
   std::sort(phases.begin(), phases.end());
   phases.erase(std::unique(phases.begin(), phases.end()), phases.end());
 
-  std::vector<Copy> copies;
-  for (const auto* member = line.members; member != nullptr; member = member->next)
-    copies.push_back({member->thread, member->holds, member->invalidations});
-  for (const auto& entry : more)
-    if (std::none_of(copies.begin(), copies.end(),
-                     [&](const Copy& copy) { return copy.thread == entry.thread; }))
-      copies.push_back({entry.thread, false, 0});
-
-  std::vector<LineForecast> out;
-  for (Copy& copy : copies) {
-    for (const uint32_t phase : phases)
-      live_through(copy, phase, [&](auto visit) {
-        for (const auto& entry : entries) visit(entry);
-      });
-    out.push_back({copy.thread, copy.invalidations});
-  }
-  return out;
+  std::vector<Double> doubles = doubles_of(line, entries);
+  for (Double& one : doubles)
+    for (const uint32_t number : phases) {
+      Phase phase;
+      for (const auto& entry : entries)
+        if (entry.phase == number) see(phase, entry, one.copy.thread);
+      const Words usual = one.words;
+      live_through(one.copy, phase, &usual, [&](const WordCounts& counts) { one.add(counts); });
+    }
+  return told_apart(doubles);
 }
 
 }  // namespace fathom::numa

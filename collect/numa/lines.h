@@ -5,8 +5,11 @@
 
 #include "numa/page.h"
 #include "numa/slab.h"
+#include "numa/words.h"
 
 namespace fathom::numa {
+
+struct LineMember;
 
 /// What one thread did to a line in a phase that is not over for all threads.
 struct LineEntry {
@@ -14,14 +17,25 @@ struct LineEntry {
   uint32_t thread;
   uint32_t phase;
   uint64_t reads, writes;
+  WordCounts* words = nullptr;         ///< null: they were not counted in this phase
+  const LineMember* member = nullptr;  ///< the thread's; null: none yet
+};
+
+/// A thread's copy of a line, and how often it is expected to have lost it.
+struct Copy {
+  uint32_t thread;
+  bool holds;        ///< it accessed the line since another thread wrote it, as far as is known
+  WordCounts* held;  ///< what it accessed then; null: the words were not counted
+  double invalidations;
+  double known;    ///< those of which it is known which words the thread and the writers accessed
+  double by_same;  ///< of these: the words that the thread accesses
 };
 
 /// One thread's share of a line.
 struct LineMember {
   LineMember* next;
-  uint32_t thread;
-  bool holds;  ///< it accessed the line since another thread wrote it, as far as is known
-  double invalidations;
+  Copy copy;
+  Words* words;  ///< of phases in which it lost its copy; null: none is known
 };
 
 /// A line that several threads accessed. Guarded by the page's lock.
@@ -40,26 +54,26 @@ struct SharedLine {
 /// with another's write.
 double expected_invalidations(uint64_t accesses, uint64_t writes, bool holds);
 
-/// Adds what `thread` did in `phase` to what is to be summed up. False if memory is short.
-bool add_entry(SharedLine& line, uint32_t thread, uint32_t phase, uint64_t reads, uint64_t writes,
-               Slab& slab);
-/// The same; `before` is the first phase that some thread may still be
-/// in: earlier ones are summed up.
-bool add_to_line(SharedLine& line, uint32_t thread, uint32_t phase, uint64_t reads, uint64_t writes,
-                 uint32_t before, Slab& slab);
+/// Adds what `thread` did in `phase` to what is to be summed up. Null if memory is short.
+LineMember* add_entry(SharedLine& line, const LineEntry& what, Slab& slab);
+/// Null if it has none to do with the line.
+LineMember* find_member(const SharedLine& line, uint32_t thread);
 /// `thread` holds a copy since an earlier phase.
 bool add_holder(SharedLine& line, uint32_t thread, Slab& slab);
 /// Whether another thread than this holds a copy, as far as the phases are summed up.
 bool is_held_by_others(const SharedLine& line, uint32_t thread);
 
-/// Sums up all phases before `before`.
+/// Sums up all phases before `before`: the first that some thread may still be in.
 void sum_up(SharedLine& line, uint32_t before);
 
-/// What is expected of a thread if all phases ended now. `more`: what threads have not handed in.
+/// What is expected of a thread if all phases ended now.
 struct LineForecast {
   uint32_t thread;
   double invalidations;
+  double true_invalidations;  ///< those of them by writes to words that the thread accesses
+  Words words;                ///< that it accessed in phases in which it lost its copy
 };
+/// `more`: what threads have not handed in. Sorted by threads.
 std::vector<LineForecast> forecast(const SharedLine& line, const std::vector<LineEntry>& more);
 
 }  // namespace fathom::numa

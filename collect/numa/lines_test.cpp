@@ -7,11 +7,17 @@ namespace {
 
 double of(const SharedLine& line, uint32_t thread) {
   for (const auto* member = line.members; member != nullptr; member = member->next)
-    if (member->thread == thread) return member->invalidations;
+    if (member->copy.thread == thread) return member->copy.invalidations;
   return -1;
 }
 
 constexpr uint32_t kAll = kNobody;
+
+void add_to_line(SharedLine& line, uint32_t thread, uint32_t phase, uint64_t reads, uint64_t writes,
+                 uint32_t before, Slab& slab) {
+  sum_up(line, before);
+  add_entry(line, {nullptr, thread, phase, reads, writes}, slab);
+}
 
 class LinesTest : public testing::Test {
  protected:
@@ -112,6 +118,99 @@ TEST_F(LinesTest, AForecastIsWhatTheEndWouldGive) {
   ASSERT_EQ(forecast_now.size(), 3u);
   for (const auto& one : forecast_now)
     EXPECT_DOUBLE_EQ(one.invalidations, of(line_, one.thread)) << one.thread;
+}
+
+/// A thread's accesses to a line's words, phase by phase.
+class LineWordsTest : public LinesTest {
+ protected:
+  LineWordsTest() { use_.page = &page_; }
+  /// Reads and writes a word so often in a phase; `words_seen`: they are counted by words, too.
+  void access(uint32_t thread, uint32_t phase, unsigned word, uint32_t reads, uint32_t writes,
+              bool words_seen = true) {
+    WordCounts* counts = nullptr;
+    if (words_seen) {
+      Share& share = shares_[thread];
+      share.use = &use_;
+      counts = counts_in_phase(share, 0, phase, slab_);
+      ASSERT_NE(counts, nullptr);
+      counts->reads[word] += reads;
+      counts->writes[word] += writes;
+    }
+    add_entry(line_, {nullptr, thread, phase, reads, writes, counts}, slab_);
+  }
+  LineForecast of(uint32_t thread) {
+    for (const auto& one : forecast(line_, {}))
+      if (one.thread == thread) return one;
+    return {};
+  }
+  /// What the end gives is what was expected of it.
+  void expect_true_part(uint32_t thread, double part) {
+    EXPECT_DOUBLE_EQ(of(thread).true_invalidations, part * of(thread).invalidations);
+    const LineForecast before = of(thread);
+    sum_up(line_, kAll);
+    EXPECT_DOUBLE_EQ(of(thread).true_invalidations, before.true_invalidations);
+    EXPECT_EQ(of(thread).words.written(), before.words.written());
+    EXPECT_GT(before.invalidations, 0);
+  }
+
+  Page page_{};
+  Use use_{};
+  Share shares_[4]{};
+};
+
+TEST_F(LineWordsTest, OtherWordsAreFalselySharedAndTheSameTruly) {
+  access(1, 2, 3, 50, 50);
+  access(2, 2, 4, 50, 50);
+  access(3, 2, 4, 10, 0);
+  expect_true_part(1, 0);
+  expect_true_part(3, 1);
+}
+
+/// One that sums up at the end what all have written reads their words when nobody takes the line
+/// away any more.
+TEST_F(LineWordsTest, WordsOfPhasesInWhichNobodyTakesTheLineAwayDoNotCount) {
+  access(1, 2, 3, 50, 50);
+  access(2, 2, 4, 50, 50);
+  access(1, 4, 4, 1000, 0);
+  expect_true_part(1, 0);
+  EXPECT_EQ(of(1).words.reads[4], 0u);
+  EXPECT_EQ(of(1).words.reads[3], 50u);
+}
+
+TEST_F(LineWordsTest, ACopyIsHeldForTheWordsOfTheLastPhaseWithAccesses) {
+  access(1, 2, 4, 10, 0);
+  access(1, 4, 3, 10, 0);
+  access(2, 6, 3, 0, 5);
+  access(2, 8, 4, 0, 5);
+  expect_true_part(1, 1);
+  EXPECT_EQ(of(1).words.reads[3], 10u);
+  EXPECT_EQ(of(1).words.reads[4], 0u);
+}
+
+TEST_F(LineWordsTest, WhoseWordsAreNotKnownSharesAsItUsuallyDoesOrAsOthersDo) {
+  access(1, 2, 3, 50, 50, false);
+  access(2, 2, 4, 50, 50);
+  access(3, 2, 4, 50, 50);
+  expect_true_part(1, 1);
+  access(1, 4, 3, 50, 50);
+  access(2, 4, 4, 50, 50);
+  expect_true_part(1, 0);
+}
+
+TEST_F(LineWordsTest, CountsAreUsedAgainWhenTheirPhasesAreOver) {
+  for (uint32_t phase = 2; phase < 2000; phase += 2) {
+    access(1, phase, 3, 50, 50);
+    access(2, phase, 4, 50, 50);
+    sum_up(line_, phase);
+  }
+  for (uint32_t thread : {1u, 2u}) {
+    unsigned count = 0;
+    for (auto* counts = line_words(shares_[thread], 0)->counts; counts != nullptr;
+         counts = counts->next)
+      ++count;
+    EXPECT_LE(count, 3u);
+  }
+  expect_true_part(1, 0);
 }
 
 TEST_F(LinesTest, PhasesThatNobodyEndsTakeBoundedMemory) {

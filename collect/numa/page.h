@@ -22,11 +22,15 @@ inline constexpr uint32_t kNobody = 0xffffffffu;
 inline constexpr uint16_t kShared = 0xffff;
 inline constexpr unsigned kGranuleBits = 4;  ///< small objects are told apart by 16 bytes
 inline constexpr unsigned kGranules = 1u << (kPageBits - kGranuleBits);
+/// Phases are even; the odd number before one is what a thread does alone between two threads that
+/// it creates.
+inline constexpr uint32_t kPhaseStep = 2;
 
 struct Use;
 struct Share;
 struct PageLines;
 struct SharedLine;
+struct LineWords;
 
 /// Which object each 16 bytes of a page belong to; 0: unknown.
 struct Granules {
@@ -82,11 +86,6 @@ class LineCount {
   std::atomic<uint64_t> both_;
 };
 
-struct WordCounts {
-  std::atomic<uint32_t> reads[16], writes[16];  ///< saturating
-  uint32_t accesses;
-};
-
 /// The first cache line has what each access needs that no slot has.
 struct alignas(64) Share {
   Counter reads[2], writes[2];    ///< [0]: local, [1]: remote ones
@@ -107,10 +106,10 @@ struct alignas(64) Share {
   uint32_t life;          ///< of the page, that the counts by lines are of
   uint32_t write_phase;   ///< + 1: the last in which the thread wrote; 0: none
   Use* use;
-  Share* next;                                   ///< of the Use
-  Share* next_dirty;                             ///< of the thread
-  std::atomic<std::atomic<WordCounts*>*> words;  ///< kLinesOfPage
-  uint64_t reads_before, writes_before;          ///< this phase
+  Share* next;                           ///< of the Use
+  Share* next_dirty;                     ///< of the thread
+  std::atomic<LineWords*> words;         ///< kLinesOfPage
+  uint64_t reads_before, writes_before;  ///< this phase
 
   uint64_t read_count() const { return reads[0].get() + reads[1].get(); }
   uint64_t write_count() const { return writes[0].get() + writes[1].get(); }

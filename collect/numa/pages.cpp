@@ -8,6 +8,7 @@
 #include "numa/options.h"
 #include "numa/slots.h"
 #include "numa/state.h"
+#include "numa/words.h"
 
 namespace fathom::numa {
 
@@ -275,44 +276,23 @@ namespace {
 /// Of a line by a thread: then it is known which words it uses, and its accesses are quick again.
 constexpr uint32_t kEnoughByWords = 250;
 
-/// The counts by words of a line; null if memory is short.
-WordCounts* word_counts(Thread& thread, Share& share, uint64_t line) {
-  auto* tables = share.words.load(std::memory_order_relaxed);
-  if (tables == nullptr) {
-    tables = thread.work->slab.make_array<std::atomic<WordCounts*>>(kLinesOfPage);
-    if (tables == nullptr) return nullptr;
-    share.words.store(tables, std::memory_order_release);
-  }
-  auto& place = tables[line % kLinesOfPage];
-  WordCounts* counts = place.load(std::memory_order_relaxed);
-  if (counts != nullptr) return counts;
-  counts = thread.work->slab.make<WordCounts>();
-  if (counts != nullptr) place.store(counts, std::memory_order_release);
-  return counts;
-}
-
-uint32_t words_of(uintptr_t address, uint32_t size) {
-  const unsigned begin = address & ((1u << kLineBits) - 1);
-  const unsigned end = std::min(begin + std::max(size, 1u), 1u << kLineBits) - 1;
-  const uint32_t up_to = (2u << (end >> kWordBits)) - 1, below = (1u << (begin >> kWordBits)) - 1;
-  return (up_to & ~below) & 0xffff;
-}
-
 }  // namespace
 
 void count_words(Thread& thread, Share& share, uintptr_t address, uint32_t size, bool is_write,
                  uint64_t times, int64_t stride) {
   const uint64_t line = address >> kLineBits;
   count_into(thread, share, line, is_write ? 0 : times, is_write ? times : 0);
-  WordCounts* counts = word_counts(thread, share, line);
+  WordCounts* counts =
+      counts_in_phase(share, line, thread.phase.load(std::memory_order_relaxed), thread.work->slab);
   if (counts == nullptr) return;
-  auto* by_word = is_write ? counts->writes : counts->reads;
-  counts->accesses += static_cast<uint32_t>(std::min<uint64_t>(times, kEnoughByWords));
-  if (counts->accesses >= kEnoughByWords && options().line_threshold > 0)
+  LineWords& learned = *line_words(share, line % kLinesOfPage);
+  learned.accesses += static_cast<uint32_t>(std::min<uint64_t>(times, kEnoughByWords));
+  if (learned.accesses >= kEnoughByWords && options().line_threshold > 0)
     share.learned |= uint64_t(1) << line % kLinesOfPage;
+  auto* by_word = is_write ? counts->writes : counts->reads;
   const uint64_t rounds = stride == 0 ? 1 : times, each = stride == 0 ? times : 1;
   for (uint64_t i = 0; i < rounds; ++i) {
-    uint32_t words = words_of(address + i * static_cast<uint64_t>(stride), size);
+    uint32_t words = words_at(address + i * static_cast<uint64_t>(stride), size);
     for (; words != 0; words &= words - 1) add_saturating(by_word[__builtin_ctz(words)], each);
   }
 }

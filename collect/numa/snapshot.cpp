@@ -150,32 +150,6 @@ void Snapshot::add_use(const Page& page, const Use& use) {
   ++pages_;
 }
 
-/// By words: how much of what a thread did is to words that others write.
-double true_share(const record::NumaLineThread& own, const uint64_t (&written)[16]) {
-  uint64_t all = 0, shared = 0;
-  for (unsigned word = 0; word < 16; ++word) {
-    const uint64_t accesses = uint64_t(own.reads[word]) + own.writes[word];
-    all += accesses;
-    if (written[word] > own.writes[word]) shared += accesses;
-  }
-  return all == 0 ? 0 : static_cast<double>(shared) / static_cast<double>(all);
-}
-
-/// Adds up a thread's word counts, which may lie in the shares of several objects.
-void add_words(record::NumaLineThread& out, const Share& share, unsigned line) {
-  const auto* tables = share.words.load(std::memory_order_acquire);
-  const auto* counts = tables == nullptr ? nullptr : tables[line].load(std::memory_order_acquire);
-  if (counts == nullptr) return;
-  const auto add = [](uint32_t& sum, const std::atomic<uint32_t>& more) {
-    const uint64_t wide = uint64_t(sum) + more.load(std::memory_order_relaxed);
-    sum = static_cast<uint32_t>(std::min<uint64_t>(wide, 0xffffffff));
-  };
-  for (unsigned word = 0; word < 16; ++word) {
-    add(out.reads[word], counts->reads[word]);
-    add(out.writes[word], counts->writes[word]);
-  }
-}
-
 void Snapshot::add_line(Page& page, uint64_t address, unsigned line, const SharedLine& shared,
                         const std::vector<const Share*>& shares) {
   record::NumaLine out{};
@@ -190,8 +164,8 @@ void Snapshot::add_line(Page& page, uint64_t address, unsigned line, const Share
     for (const Share* share : shares) {
       const LineCount& count = share->lines.load(std::memory_order_acquire)[line];
       if (!count.any()) continue;
-      more.push_back(
-          {nullptr, share->thread, share->phase, count.read_count(), count.write_count()});
+      more.push_back({nullptr, share->thread, share->phase, count.read_count(), count.write_count(),
+                      counts_of_phase(*share, line, share->phase)});
       if (share->handed_in) continue;
       out.reads += count.read_count();
       out.writes += count.write_count();
@@ -199,28 +173,19 @@ void Snapshot::add_line(Page& page, uint64_t address, unsigned line, const Share
     threads = forecast(shared, more);
   }
   if (threads.size() < 2 || out.writes < std::max(options().line_threshold, 1u)) return;
-  std::sort(threads.begin(), threads.end(),
-            [](const auto& a, const auto& b) { return a.thread < b.thread; });
-  std::vector<record::NumaLineThread> by_thread;
-  uint64_t written[16]{};
-  for (const auto& thread : threads) {
-    record::NumaLineThread words{};
-    words.line = lines_;
-    words.thread = thread.thread;
-    for (const Share* share : shares)
-      if (share->thread == thread.thread) add_words(words, *share, line);
-    for (unsigned word = 0; word < 16; ++word) written[word] += words.writes[word];
-    by_thread.push_back(words);
-  }
-  for (size_t i = 0; i < threads.size(); ++i) {
-    const double part = true_share(by_thread[i], written);
-    out.true_invalidations += threads[i].invalidations * part;
-    out.false_invalidations += threads[i].invalidations * (1 - part);
+  for (const auto& one : threads) {
+    out.true_invalidations += one.true_invalidations;
+    out.false_invalidations += one.invalidations - one.true_invalidations;
   }
   if (out.true_invalidations + out.false_invalidations <= 0) return;
   out.threads = static_cast<uint32_t>(threads.size());
   add(ChunkType::numa_line, out);
-  for (const auto& words : by_thread) add(ChunkType::numa_line_thread, words);
+  for (const auto& one : threads) {
+    record::NumaLineThread by_thread{lines_, one.thread, {}, {}};
+    std::copy(std::begin(one.words.reads), std::end(one.words.reads), by_thread.reads);
+    std::copy(std::begin(one.words.writes), std::end(one.words.writes), by_thread.writes);
+    add(ChunkType::numa_line_thread, by_thread);
+  }
   ++lines_;
 }
 

@@ -129,16 +129,6 @@ class Sample:
         return max(scores) / min(scores) if scores and min(scores) > 0 else 1
 
 
-def look_again(fathom, sample, program, folder):
-    """Once in some 150 runs a thread is done before the others begin, and the words that it reads when all
-    are done are taken for those that it used: a finding of true sharing too many. Twice is a fault."""
-    for threads, kinds in list(sample.kinds.items()):
-        if kinds in ([], [sample.kind]):
-            continue
-        print(f"{sample.name}, {threads} threads: found {kinds}; once more")
-        sample.complaint(threads, findings(fathom, program, threads, folder))
-
-
 def measure_again(fathom, sample, program, thread_counts, folder, machine):
     """Whatever else runs on the machine lengthens processor times and so lowers scores: the best of a few."""
     for _ in range(MOST_RETRIES):
@@ -159,7 +149,6 @@ def judge(fathom, samples, programs, thread_counts, folder):
             clean = findings(fathom, programs[sample.twin], threads, folder) if sample.twin else []
             if clean:
                 complaints.append(f"{sample.name}_fixed, {threads} threads: found {clean}")
-        look_again(fathom, sample, programs[sample.source], folder)
         measure_again(fathom, sample, programs[sample.source], thread_counts, folder, machine)
         print(f"{sample.name}: " + ", ".join(f"{score:.4g} with {n}" for n, score in sample.scores.items()))
         if len({tuple(kinds) for kinds in sample.kinds.values()}) > 1:
