@@ -31,7 +31,7 @@ void take_over_from_owner(Page& page, SharedLine& shared, const PageLines* lines
       if (!count.any()) continue;
       add_entry(shared,
                 {nullptr, owner, share->phase, count.read_count(), count.write_count(),
-                 counts_of_phase(*share, line, share->phase)},
+                 counts_of_phase(*share, line)},
                 slab);
       count.clear();
       found = true;
@@ -153,7 +153,7 @@ void hand_in_line(Thread& thread, Share& share, unsigned line, uint32_t tag, Sha
                         tag,
                         count.read_count(),
                         count.write_count(),
-                        counts_of_phase(share, line, tag)};
+                        counts_of_phase(share, line)};
   count.clear();
   const LineMember* member = add_entry(shared, entry, thread.work->slab);
   if (member == nullptr) thread.not_counted.add(entry.reads + entry.writes);

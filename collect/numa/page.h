@@ -22,9 +22,6 @@ inline constexpr uint32_t kNobody = 0xffffffffu;
 inline constexpr uint16_t kShared = 0xffff;
 inline constexpr unsigned kGranuleBits = 4;  ///< small objects are told apart by 16 bytes
 inline constexpr unsigned kGranules = 1u << (kPageBits - kGranuleBits);
-/// Phases are even; the odd number before one is what a thread does alone between two threads that
-/// it creates.
-inline constexpr uint32_t kPhaseStep = 2;
 
 struct Use;
 struct Share;
@@ -100,11 +97,12 @@ struct alignas(64) Share {
   std::atomic<bool> written;  ///< as the page's
   bool handed_in;             ///< that phase is over; guarded by the page's lock
 
-  PageLines* page_lines;  ///< set together with lines
-  uint64_t touched;       ///< bit i: line i has counts
-  uint64_t learned;       ///< bit i: enough is known of which words of line i it accesses
-  uint32_t life;          ///< of the page, that the counts by lines are of
-  uint32_t write_phase;   ///< + 1: the last in which the thread wrote; 0: none
+  PageLines* page_lines;         ///< set together with lines
+  uint64_t touched;              ///< bit i: line i has counts
+  std::atomic<uint64_t> worded;  ///< bit i: line i has counts by words in this phase
+  uint64_t learned;              ///< bit i: enough is known of which words of line i it accesses
+  uint32_t life;                 ///< of the page, that the counts by lines are of
+  uint32_t write_phase;          ///< + 1: the last in which the thread wrote; 0: none
   Use* use;
   Share* next;                           ///< of the Use
   Share* next_dirty;                     ///< of the thread

@@ -151,6 +151,7 @@ void begin_phase(Thread& thread, Share& share, const LineCounter* counters = nul
         lines[__builtin_ctzll(left)].clear();
     }
     share.touched = touched;
+    share.worded.store(0, std::memory_order_relaxed);
     if (lines != nullptr) share.life = share.page_lines->life.load(std::memory_order_relaxed);
   }
   share.reads_before = share.read_count();

@@ -165,7 +165,7 @@ void Snapshot::add_line(Page& page, uint64_t address, unsigned line, const Share
       const LineCount& count = share->lines.load(std::memory_order_acquire)[line];
       if (!count.any()) continue;
       more.push_back({nullptr, share->thread, share->phase, count.read_count(), count.write_count(),
-                      counts_of_phase(*share, line, share->phase)});
+                      counts_of_phase(*share, line)});
       if (share->handed_in) continue;
       out.reads += count.read_count();
       out.writes += count.write_count();

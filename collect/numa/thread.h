@@ -21,6 +21,10 @@ namespace fathom::numa {
 
 inline constexpr uint32_t kMaxThreads = 0xfffe;
 
+/// Phases are even; the odd number before one is what a thread does alone between two threads that
+/// it creates.
+inline constexpr uint32_t kPhaseStep = 2;
+
 struct Region;
 struct SlotTable;
 

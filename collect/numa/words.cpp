@@ -44,12 +44,6 @@ WordCounts* take_counts(LineWords& words, Slab& slab) {
   return taken;
 }
 
-/// What a thread does alone between two threads that it creates is handed in as of the odd phase
-/// before the one that it is in.
-uint32_t phase_of(uint32_t tag) {
-  return (tag + kPhaseStep - 1) / kPhaseStep * kPhaseStep;
-}
-
 }  // namespace
 
 void Words::add(const WordCounts& counts) {
@@ -109,19 +103,21 @@ WordCounts* counts_in_phase(Share& share, uint64_t line, uint32_t phase, Slab& s
   }
   LineWords& words = all[line % kLinesOfPage];
   // Only this thread puts counts at the head.
-  if (words.counts != nullptr && words.counts->phase == phase) return words.counts;
-  Held held(share.use->page->lock);
-  WordCounts* counts = take_counts(words, slab);
-  if (counts != nullptr) start(*counts, phase);
+  WordCounts* counts = words.counts;
+  if (counts == nullptr || counts->phase != phase) {
+    Held held(share.use->page->lock);
+    counts = take_counts(words, slab);
+    if (counts == nullptr) return nullptr;
+    start(*counts, phase);
+  }
+  const uint64_t worded = share.worded.load(std::memory_order_relaxed);
+  share.worded.store(worded | uint64_t(1) << line % kLinesOfPage, std::memory_order_relaxed);
   return counts;
 }
 
-WordCounts* counts_of_phase(const Share& share, unsigned line, uint32_t tag) {
-  const LineWords* words = line_words(share, line);
-  if (words == nullptr) return nullptr;
-  for (WordCounts* counts = words->counts; counts != nullptr; counts = counts->next)
-    if (counts->phase == phase_of(tag)) return counts;
-  return nullptr;
+WordCounts* counts_of_phase(const Share& share, unsigned line) {
+  const bool any = (share.worded.load(std::memory_order_relaxed) >> line & 1) != 0;
+  return any ? line_words(share, line)->counts : nullptr;
 }
 
 void merge(WordCounts& to, const WordCounts& from) {

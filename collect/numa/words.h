@@ -47,14 +47,14 @@ Words words_of(const WordCounts& counts);
 /// The words that [address, address + size) has in the line in which it begins.
 uint32_t words_at(uintptr_t address, uint32_t size);
 
-/// The thread's counts of a line in its present phase. Null if memory is short, or if too many
-/// phases before it are not over.
+/// The thread's counts of a line in the present phase, which has begun for the share. Null if
+/// memory is short, or if too many phases before it are not over.
 WordCounts* counts_in_phase(Share& share, uint64_t line, uint32_t phase, Slab& slab);
 /// The line's words of a share; null if there were none.
 LineWords* line_words(const Share& share, unsigned line);
-/// The counts that were filled in the phase that was handed in as `tag`; null if there are none.
-/// The page is locked.
-WordCounts* counts_of_phase(const Share& share, unsigned line, uint32_t tag);
+/// The counts of the phase that the share's present counts are of; null if there are none. The page
+/// is locked.
+WordCounts* counts_of_phase(const Share& share, unsigned line);
 /// Adds the counts of `from` to those of `to`, which are the same thread's.
 void merge(WordCounts& to, const WordCounts& from);
 
