@@ -75,6 +75,11 @@ uint64_t heat(PageLines& lines, unsigned line) {
   return bit & ~lines.hot.fetch_or(bit, std::memory_order_relaxed);
 }
 
+/// Nobody counts the page as one any longer. Returns a line of it if somebody did.
+uint64_t leave_alone(PageLines& lines) {
+  return lines.alone.exchange(0) != 0 ? 1 : 0;
+}
+
 /// Each thread comes to the runtime with its next access to these lines.
 void call_in(const Use& use, uint64_t lines) {
   for (; lines != 0; lines &= lines - 1) {
@@ -129,18 +134,27 @@ uint64_t keep_own_lines(const Share& share, uint32_t tag) {
   return own;
 }
 
-/// Its words were learned when nobody took the line away, and are not known now that others do:
-/// from now on it learns in each phase, until they are.
+/// Whether the thread does not know the words that it uses when others take the line away, or when
+/// it does: it learned them in phases in which nobody did.
+bool must_learn(LineWords& words, const Copy& copy) {
+  constexpr uint32_t kMostLessons = 16;
+  const double met = copy.words_met - words.met, missed = copy.words_missed - words.missed;
+  if (words.lessons > 0 && (words.learns_by_phase() ? met > missed : met >= missed)) return false;
+  if (!words.learns_by_phase()) words.met = copy.words_met, words.missed = copy.words_missed;
+  return words.lessons++ > 0 && words.lessons <= kMostLessons;
+}
+
+/// The end of a phase, and perhaps of a lesson.
 void learn_again(Share& share, unsigned line, const LineMember* member) {
-  constexpr uint32_t kMostLessons = 8;
   const uint64_t bit = uint64_t(1) << line;
-  if ((share.learned & bit) == 0 || member == nullptr ||
-      2 * member->copy.known >= member->copy.invalidations)
-    return;
+  const bool learned = (share.learned & bit) != 0;
+  if (member == nullptr || !(learned || counts_of_phase(share, line) != nullptr)) return;
   LineWords& words = *line_words(share, line);
-  if (++words.lessons > kMostLessons) return;
-  words.accesses = 0;
+  if (!learned && !words.learns_by_phase()) return;
+  share.learned |= bit;
+  if (!must_learn(words, member->copy)) return;
   share.learned &= ~bit;
+  words.reads = words.writes = 0;
   const uintptr_t low = share.use->number << kPageBits | uintptr_t(line) << kLineBits;
   if (this_thread.thread != nullptr && this_thread.thread->index == share.thread)
     forget_lines(low, low + 1);
@@ -160,14 +174,17 @@ void hand_in_line(Thread& thread, Share& share, unsigned line, uint32_t tag, Sha
   learn_again(share, line, member);
 }
 
-/// Hands in a phase of a share's lines; the page is locked. Returns those that have become hot.
+/// Hands in a phase of a share's lines; the page is locked. Returns those that threads must come
+/// for.
 uint64_t close_lines(Thread& thread, Share& share, uint32_t tag, uint32_t first_open) {
-  uint64_t heated = 0;
   LineCount* lines = share.lines.load(std::memory_order_relaxed);
   const auto me = static_cast<uint16_t>(share.thread + 1);
   if (lines == nullptr) return 0;
   leave_past_life(share);
+  if (is_alone(share)) return 0;
+  uint64_t heated = leave_alone(*share.page_lines);
   uint64_t left = share.touched & ~keep_own_lines(share, tag);
+  note_phase(share, left == 0 && share.touched != 0);
   for (; left != 0; left &= left - 1) {
     const auto line = static_cast<unsigned>(__builtin_ctzll(left));
     PageLines& page_lines = *share.page_lines;
@@ -200,6 +217,7 @@ void begin_life(PageLines& lines) {
   for (unsigned line = 0; line < kLinesOfPage; ++line)
     if (lines.owner[line] != kShared) lines.set_owner(line, 0);
   lines.kept = lines.copies = 0;
+  lines.alone.store(0);
 }
 
 void leave_past_life(Share& share) {
@@ -246,6 +264,7 @@ void look_for_hot_lines(Thread& thread, Share& share, uint64_t lines) {
   uint64_t heated = 0;
   {
     Held held(share.use->page->lock);
+    if (!is_alone(share)) heated = leave_alone(*share.page_lines);
     for (; lines != 0; lines &= lines - 1) {
       const auto line = static_cast<unsigned>(__builtin_ctzll(lines));
       if (!counts[line].any()) continue;

@@ -29,7 +29,7 @@ LineMember* member_of(SharedLine& line, uint32_t thread, Slab& slab) {
   if (LineMember* member = find_member(line, thread)) return member;
   auto* member = slab.make<LineMember>();
   if (member == nullptr) return nullptr;
-  *member = {line.members, {thread, false, nullptr, 0, 0, 0}, nullptr};
+  *member = {line.members, {thread, false, nullptr, 0, 0, 0, 0, 0}, nullptr};
   line.members = member;
   return member;
 }
@@ -63,9 +63,9 @@ struct Phase {
 /// The words that an entry's thread writes: in this phase, or else in the others.
 uint32_t written_by(const LineEntry& entry) {
   if (entry.writes == 0) return 0;
-  if (entry.words != nullptr) return words_of(*entry.words).written();
+  if (entry.words != nullptr) return words_of(*entry.words).written;
   const bool is_known = entry.member != nullptr && entry.member->words != nullptr;
-  return is_known ? entry.member->words->written() : 0;
+  return is_known ? entry.member->words->written : 0;
 }
 
 void see(Phase& phase, const LineEntry& entry, uint32_t thread) {
@@ -80,48 +80,75 @@ void see(Phase& phase, const LineEntry& entry, uint32_t thread) {
 }
 
 /// The copy is lost `times` while its thread uses these words, or those that it usually does if
-/// they are not known.
+/// they are not known; null: nor are these.
 void lose(Copy& copy, double times, const WordCounts* words, const Words* usual, uint32_t written) {
   copy.invalidations += times;
-  if (written == 0 || (words == nullptr && (usual == nullptr || !usual->any()))) return;
+  (words != nullptr || usual != nullptr ? copy.words_met : copy.words_missed) += times;
+  if (written == 0 || (words == nullptr && usual == nullptr)) return;
   copy.known += times;
   copy.by_same += times * (words != nullptr ? words_of(*words) : *usual).part_in(written);
 }
 
-/// What a thread's copy suffers in a phase; changes whether it holds one. Calls add(words) for
-/// those that count as what the thread usually does.
-template <class Add>
-void live_through(Copy& copy, const Phase& phase, const Words* usual, Add add) {
+/// How often a copy is lost in a phase: after accesses in it, or since it held the line before.
+struct Loss {
+  double of_new, of_held;
+};
+
+/// What a thread's copy suffers in a phase; changes whether it holds one.
+Loss live_through(Copy& copy, const Phase& phase, const Words* usual) {
   const uint64_t accesses = visits(phase.reads, phase.writes);
-  const double in_all = expected_invalidations(accesses, phase.others, copy.holds);
   const double of_new = expected_invalidations(accesses, phase.others, false);
-  const bool lost_held = in_all > of_new;
-  if (of_new > 0) lose(copy, of_new, phase.words, usual, phase.written);
-  if (lost_held) lose(copy, in_all - of_new, copy.held, usual, phase.written);
-  // What it did when nobody took the line away tells little if others do so at other times.
-  if (of_new > 0 && phase.words != nullptr) add(*phase.words);
-  if (lost_held && copy.held != nullptr && (usual == nullptr || !usual->any())) add(*copy.held);
+  const Loss loss{of_new, expected_invalidations(accesses, phase.others, copy.holds) - of_new};
+  if (usual != nullptr && !usual->any()) usual = nullptr;
+  const Words* first = usual != nullptr && usual->is_second_choice ? nullptr : usual;
+  if (loss.of_new > 0) lose(copy, loss.of_new, phase.words, first, phase.written);
+  if (loss.of_held > 0) lose(copy, loss.of_held, copy.held, usual, phase.written);
   copy.holds = accesses > 0 || (copy.holds && phase.others == 0);
   if (accesses > 0 || !copy.holds) copy.held = phase.words;
+  return loss;
 }
 
-void live_through(LineMember& member, const Phase& phase) {
+/// `in_loss`: in the phase in which they were counted somebody lost a copy. If not they are what
+/// the thread usually does only while there is nothing better.
+void add_words(Words& sum, const WordCounts& counts, bool in_loss) {
+  const bool is_new = !sum.any();
+  if (!in_loss && !is_new && !sum.is_second_choice) return;
+  if (in_loss && sum.is_second_choice) sum = {};
+  sum.is_second_choice = !in_loss;
+  sum.add(counts);
+}
+void add_words(Words* sum, WordCounts* counts, bool in_loss) {
+  if (sum == nullptr || counts == nullptr || counts->is_added) return;
+  counts->is_added = true;
+  add_words(*sum, *counts, in_loss);
+}
+
+/// How often the member lost its copy.
+double live_through(LineMember& member, const Phase& phase) {
   WordCounts* before = member.copy.held;
-  live_through(member.copy, phase, member.words, [&](WordCounts& counts) {
-    if (counts.is_added || member.words == nullptr) return;
-    counts.is_added = true;
-    member.words->add(counts);
-  });
+  const Loss loss = live_through(member.copy, phase, member.words);
+  if (loss.of_held > 0) add_words(member.words, before, false);
   take_hold(member.copy.held);
   let_go(before);
+  return loss.of_new + loss.of_held;
+}
+
+/// What a phase with losses tells of the thread that an entry is of.
+void learn_from(const LineEntry& entry, double lost) {
+  if (lost == 0) return;
+  LineMember& member = *entry.member;
+  if (entry.writes > 0)
+    (written_by(entry) != 0 ? member.copy.words_met : member.copy.words_missed) += lost;
+  add_words(member.words, entry.words, true);
 }
 
 void sum_up_phase(SharedLine& line, uint32_t number) {
+  double lost = 0;
   for (auto* member = line.members; member != nullptr; member = member->next) {
     Phase phase;
     for (const auto* entry = line.entries; entry != nullptr; entry = entry->next)
       if (entry->phase == number) see(phase, *entry, member->copy.thread);
-    live_through(*member, phase);
+    lost += live_through(*member, phase);
   }
   for (LineEntry** at = &line.entries; *at != nullptr;) {
     LineEntry* entry = *at;
@@ -129,6 +156,7 @@ void sum_up_phase(SharedLine& line, uint32_t number) {
       at = &entry->next;
       continue;
     }
+    learn_from(*entry, lost);
     *at = entry->next;
     --line.open;
     give_back(line, entry);
@@ -207,12 +235,36 @@ struct Double {
   Words words{};
   std::vector<const WordCounts*> added;
 
-  void add(const WordCounts& counts) {
-    if (counts.is_added || std::find(added.begin(), added.end(), &counts) != added.end()) return;
-    added.push_back(&counts);
-    words.add(counts);
+  void add(const WordCounts* counts, bool in_loss) {
+    if (counts == nullptr || counts->is_added ||
+        std::find(added.begin(), added.end(), counts) != added.end())
+      return;
+    added.push_back(counts);
+    add_words(words, *counts, in_loss);
+  }
+  /// As of a LineMember.
+  bool live_through_phase(const Phase& phase) {
+    const WordCounts* before = copy.held;
+    const Loss loss = live_through(copy, phase, &words);
+    if (loss.of_held > 0) add(before, false);
+    return loss.of_new + loss.of_held > 0;
   }
 };
+
+void live_through_phase(std::vector<Double>& doubles, const std::vector<LineEntry>& entries,
+                        uint32_t number) {
+  bool lost = false;
+  for (Double& one : doubles) {
+    Phase phase;
+    for (const auto& entry : entries)
+      if (entry.phase == number) see(phase, entry, one.copy.thread);
+    lost = one.live_through_phase(phase) || lost;
+  }
+  if (!lost) return;
+  for (const auto& entry : entries)
+    for (Double& one : doubles)
+      if (entry.phase == number && one.copy.thread == entry.thread) one.add(entry.words, true);
+}
 
 std::vector<Double> doubles_of(const SharedLine& line, const std::vector<LineEntry>& entries) {
   std::vector<Double> out;
@@ -221,7 +273,7 @@ std::vector<Double> doubles_of(const SharedLine& line, const std::vector<LineEnt
   for (const auto& entry : entries)
     if (std::none_of(out.begin(), out.end(),
                      [&](const Double& one) { return one.copy.thread == entry.thread; }))
-      out.push_back({{entry.thread, false, nullptr, 0, 0, 0}, {}, {}});
+      out.push_back({{entry.thread, false, nullptr, 0, 0, 0, 0, 0}, {}, {}});
   std::sort(out.begin(), out.end(),
             [](const Double& a, const Double& b) { return a.copy.thread < b.copy.thread; });
   return out;
@@ -254,14 +306,7 @@ std::vector<LineForecast> forecast(const SharedLine& line, const std::vector<Lin
   phases.erase(std::unique(phases.begin(), phases.end()), phases.end());
 
   std::vector<Double> doubles = doubles_of(line, entries);
-  for (Double& one : doubles)
-    for (const uint32_t number : phases) {
-      Phase phase;
-      for (const auto& entry : entries)
-        if (entry.phase == number) see(phase, entry, one.copy.thread);
-      const Words usual = one.words;
-      live_through(one.copy, phase, &usual, [&](const WordCounts& counts) { one.add(counts); });
-    }
+  for (const uint32_t number : phases) live_through_phase(doubles, entries, number);
   return told_apart(doubles);
 }
 

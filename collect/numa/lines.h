@@ -17,8 +17,8 @@ struct LineEntry {
   uint32_t thread;
   uint32_t phase;
   uint64_t reads, writes;
-  WordCounts* words = nullptr;         ///< null: they were not counted in this phase
-  const LineMember* member = nullptr;  ///< the thread's; null: none yet
+  WordCounts* words = nullptr;   ///< null: they were not counted in this phase
+  LineMember* member = nullptr;  ///< the thread's; null: none yet
 };
 
 /// A thread's copy of a line, and how often it is expected to have lost it.
@@ -29,13 +29,16 @@ struct Copy {
   double invalidations;
   double known;    ///< those of which it is known which words the thread and the writers accessed
   double by_same;  ///< of these: the words that the thread accesses
+  /// Invalidations, of its copy or of others' by its writes, by whether the thread's words are
+  /// known.
+  double words_met, words_missed;
 };
 
 /// One thread's share of a line.
 struct LineMember {
   LineMember* next;
   Copy copy;
-  Words* words;  ///< of phases in which it lost its copy; null: none is known
+  Words* words;  ///< of phases in which one lost its copy; null: none is known
 };
 
 /// A line that several threads accessed. Guarded by the page's lock.
@@ -71,7 +74,7 @@ struct LineForecast {
   uint32_t thread;
   double invalidations;
   double true_invalidations;  ///< those of them by writes to words that the thread accesses
-  Words words;                ///< that it accessed in phases in which it lost its copy
+  Words words;                ///< that it accessed in phases in which one lost its copy
 };
 /// `more`: what threads have not handed in. Sorted by threads.
 std::vector<LineForecast> forecast(const SharedLine& line, const std::vector<LineEntry>& more);

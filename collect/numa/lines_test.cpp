@@ -149,7 +149,7 @@ class LineWordsTest : public LinesTest {
     const LineForecast before = of(thread);
     sum_up(line_, kAll);
     EXPECT_DOUBLE_EQ(of(thread).true_invalidations, before.true_invalidations);
-    EXPECT_EQ(of(thread).words.written(), before.words.written());
+    EXPECT_EQ(of(thread).words.written, before.words.written);
     EXPECT_GT(before.invalidations, 0);
   }
 

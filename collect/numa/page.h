@@ -96,6 +96,7 @@ struct alignas(64) Share {
   std::atomic<bool> several;  ///< as the page's, or likely to become so
   std::atomic<bool> written;  ///< as the page's
   bool handed_in;             ///< that phase is over; guarded by the page's lock
+  uint8_t phases_alone;       ///< in which the thread owned all lines, one after the other
 
   PageLines* page_lines;         ///< set together with lines
   uint64_t touched;              ///< bit i: line i has counts
@@ -119,9 +120,10 @@ struct PageLines {
   uint64_t kept;                     ///< bit i: the owner of line i held it before its last phase
   uint64_t copies;                   ///< bit i: others hold copies of line i, which has an owner
   std::atomic<uint32_t> life;        ///< how often the memory has been given back
-  uint32_t owned_since;              ///< the last phase in which a line got an owner
-  uint16_t owner[kLinesOfPage];      ///< index + 1 of the thread that is alone with it; or kShared
-  uint64_t of_main_owner;            ///< bit i: main_owner owns line i. Not all such lines, perhaps
+  std::atomic<uint16_t> alone;   ///< index + 1 of the thread that counts the page as one (alone.h)
+  uint32_t owned_since;          ///< the last phase in which a line got an owner
+  uint16_t owner[kLinesOfPage];  ///< index + 1 of the thread that is alone with it; or kShared
+  uint64_t of_main_owner;        ///< bit i: main_owner owns line i. Not all such lines, perhaps
   uint16_t main_owner;
 
   void set_owner(unsigned line, uint16_t whose) {

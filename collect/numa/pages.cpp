@@ -136,6 +136,14 @@ Share* make_share(Thread& thread, Use& use) {
   return share;
 }
 
+void make_dirty(Thread& thread, Share& share) {
+  share.reads_before = share.read_count();
+  share.writes_before = share.write_count();
+  share.dirty = true;
+  share.next_dirty = thread.work->dirty;
+  thread.work->dirty = &share;
+}
+
 /// `touched`: lines that have counts already, those in `counters`.
 void begin_phase(Thread& thread, Share& share, const LineCounter* counters = nullptr,
                  uint64_t touched = 0) {
@@ -154,11 +162,7 @@ void begin_phase(Thread& thread, Share& share, const LineCounter* counters = nul
     share.worded.store(0, std::memory_order_relaxed);
     if (lines != nullptr) share.life = share.page_lines->life.load(std::memory_order_relaxed);
   }
-  share.reads_before = share.read_count();
-  share.writes_before = share.write_count();
-  share.dirty = true;
-  share.next_dirty = thread.work->dirty;
-  thread.work->dirty = &share;
+  make_dirty(thread, share);
 }
 
 uint64_t lines_with_counts(const LineCounter* counters) {
@@ -215,6 +219,16 @@ Share* find_share(Thread& thread, uintptr_t address) {
   return share;
 }
 
+void begin_page_phase(Thread& thread, Share& share) {
+  {
+    Held held(share.use->page->lock);
+    share.handed_in = false;
+    share.phase = thread.phase.load(std::memory_order_relaxed);
+    share.worded.store(0, std::memory_order_relaxed);
+  }
+  make_dirty(thread, share);
+}
+
 void track_by_lines(Thread& thread, Share& share) {
   const Use& use = *share.use;
   // Only what happens from now on counts if others are yet to come: what a thread set up before
@@ -223,6 +237,7 @@ void track_by_lines(Thread& thread, Share& share) {
       use.page->several.load(std::memory_order_relaxed))
     announce(*use.page, &Page::written, &Share::written, use.number);
   if (share.lines.load(std::memory_order_relaxed) == nullptr) give_lines(share, thread.work->slab);
+  if (share.lines.load(std::memory_order_relaxed) != nullptr) come_to(share);
 }
 
 void count_in_page(Thread& thread, Share& share, uint64_t reads, uint64_t writes) {
@@ -274,8 +289,18 @@ uint64_t count_lines(Thread& thread, Share& share, LineCounter* counters) {
 
 namespace {
 
-/// Of a line by a thread: then it is known which words it uses, and its accesses are quick again.
-constexpr uint32_t kEnoughByWords = 250;
+/// Accesses of a line by a thread: then it is known which words it uses, and its accesses are quick
+/// again. Or fewer if they are of some phases: what comes is likely to be like these.
+constexpr uint32_t kEnoughByWords = 128, kEnoughInPhases = 64, kEnoughPhases = 4;
+constexpr uint32_t kEnoughOfPhase = 8;
+bool is_enough(const LineWords& words) {
+  const uint32_t accesses = words.reads + words.writes;
+  if (words.learns_by_phase())
+    return accesses >= kEnoughInPhases ||
+           (words.reads >= kEnoughOfPhase && words.writes >= kEnoughOfPhase);
+  return accesses >= kEnoughByWords ||
+         (accesses >= kEnoughInPhases && words.phases >= kEnoughPhases);
+}
 
 }  // namespace
 
@@ -287,8 +312,9 @@ void count_words(Thread& thread, Share& share, uintptr_t address, uint32_t size,
       counts_in_phase(share, line, thread.phase.load(std::memory_order_relaxed), thread.work->slab);
   if (counts == nullptr) return;
   LineWords& learned = *line_words(share, line % kLinesOfPage);
-  learned.accesses += static_cast<uint32_t>(std::min<uint64_t>(times, kEnoughByWords));
-  if (learned.accesses >= kEnoughByWords && options().line_threshold > 0)
+  (is_write ? learned.writes : learned.reads) +=
+      static_cast<uint32_t>(std::min<uint64_t>(times, kEnoughByWords));
+  if (is_enough(learned) && options().line_threshold > 0)
     share.learned |= uint64_t(1) << line % kLinesOfPage;
   auto* by_word = is_write ? counts->writes : counts->reads;
   const uint64_t rounds = stride == 0 ? 1 : times, each = stride == 0 ? times : 1;

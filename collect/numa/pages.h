@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "numa/alone.h"
 #include "numa/page.h"
 #include "numa/thread.h"
 
@@ -32,6 +33,8 @@ inline Share* share_for(Thread& thread, uintptr_t address) {
   return find_share(thread, address);
 }
 
+/// What begins with the first counts of a share in a phase.
+void begin_page_phase(Thread& thread, Share& share);
 /// Adds to a share's counts. The share's present phase begins if this is the first time in it.
 void count_into(Thread& thread, Share& share, uint64_t line, uint64_t reads, uint64_t writes);
 /// Takes the counters of a page's lines. Returns which lines had any.
@@ -47,7 +50,8 @@ void track_by_lines(Thread& thread, Share& share);
 /// A page that several threads access is tracked by lines from its next write on.
 inline void consider_lines(Thread& thread, Share& share, bool is_write) {
   const bool written = share.written.load(std::memory_order_relaxed);
-  if (share.lines.load(std::memory_order_relaxed) != nullptr && (written || !is_write)) return;
+  if (share.lines.load(std::memory_order_relaxed) != nullptr && (written || !is_write))
+    return come_to(share);
   if (share.several.load(std::memory_order_relaxed) && (is_write || written))
     track_by_lines(thread, share);
 }

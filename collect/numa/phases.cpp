@@ -17,9 +17,10 @@ void raise(std::atomic<uint32_t>& value, uint32_t least) {
 
 }  // namespace
 
-void hand_in_phase(Thread& thread, uint32_t tag) {
+void hand_in_phase(Thread& thread, uint32_t tag, bool but_alone) {
   Work& work = *thread.work;
-  if (PageSlot* slots = thread.slots.load(std::memory_order_acquire)) flush_slots(thread, slots);
+  if (PageSlot* slots = thread.slots.load(std::memory_order_acquire))
+    flush_slots(thread, slots, but_alone);
   const uint32_t first_open = work.dirty == nullptr ? 0 : first_open_phase();
   while (Share* share = work.dirty) {
     work.dirty = share->next_dirty;
@@ -77,7 +78,7 @@ void after_join(Thread& thread, const Thread* joined) {
 
 void arrive(Thread& thread, Meeting& meeting, uint32_t round) {
   const uint32_t phase = thread.phase.load(std::memory_order_relaxed);
-  hand_in_phase(thread, phase);
+  hand_in_phase(thread, phase, true);
   raise(meeting.latest[round & 1], phase);
   thread.bound.store(phase + kPhaseStep, std::memory_order_release);
 }

@@ -12,7 +12,8 @@
 namespace fathom::numa {
 
 /// Hands in all that the thread has counted, as of phase `tag`.
-void hand_in_phase(Thread& thread, uint32_t tag);
+/// `but_alone`: but what pages are counted as one by (alone.h).
+void hand_in_phase(Thread& thread, uint32_t tag, bool but_alone = false);
 /// Goes on in a later phase, if it is one.
 void enter_phase(Thread& thread, uint32_t phase);
 

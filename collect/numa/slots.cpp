@@ -1,5 +1,6 @@
 #include "numa/slots.h"
 
+#include "numa/alone.h"
 #include "numa/pages.h"
 
 constinit thread_local fathom::numa::PageSlot __fathom_numa_pages[fathom::numa::kCachedPages]{};
@@ -15,11 +16,11 @@ uint32_t life_of(const Share& share) {
 /// How a page is used. Another thread that changes it takes back after that what may be counted
 /// without coming here; who gives leave looks once more after that: one of the two sees the other.
 struct Standing {
-  bool several, written;
+  bool several, written, alone;
   bool operator==(const Standing&) const = default;
 };
 Standing standing_of(const Share& share) {
-  return {share.several.load(), share.written.load()};
+  return {share.several.load(), share.written.load(), is_alone(share)};
 }
 
 /// A counter is barred as the slot's bits say.
@@ -84,9 +85,12 @@ Taken take_counts(Thread& thread, PageSlot& slot, unsigned index) {
     return {lines != 0, lines};
   }
   const LineCounter counts = counted(slot.whole);
+  const SlotUse& use = table.uses[index];
   const bool any = has_counted(slot.whole);
-  if (any && thread.work->counting)
-    count_in_page(thread, *table.uses[index].share, counts.reads, counts.writes);
+  if (any && thread.work->counting && use.is_alone && life_of(*use.share) == use.life)
+    count_alone(thread, *use.share, counts.reads, counts.writes);
+  else if (any && thread.work->counting)
+    count_in_page(thread, *use.share, counts.reads, counts.writes);
   clear(slot.whole);
   return {any, 0};
 }
@@ -142,15 +146,16 @@ LineCounter& take_up(Thread& thread, uintptr_t address, Share& share) {
   const Standing before = standing_of(share);
   const bool has_lines = counts_by_lines(thread, share);
   const uint32_t life = by_line ? 0 : life_of(share);
-  const uint64_t mask = by_line || has_lines ? kLinesOfPage - 1 : 0;
+  const bool alone = has_lines && before.alone;
+  const uint64_t mask = by_line || (has_lines && !alone) ? kLinesOfPage - 1 : 0;
   const uint32_t changes = by_line ? share.granules->changes.load(std::memory_order_acquire) : 0;
   const bool fits = use.share != nullptr && use.page == page && use.by_line == by_line &&
                     slot.mask == mask && use.life == life && use.changes == changes &&
-                    (by_line || use.share == &share);
+                    use.is_alone == alone && (by_line || use.share == &share);
   if (!fits) {
     empty_slot(thread, __fathom_numa_pages, index);
     if (!use.is_listed) table.used[table.used_count++] = static_cast<uint16_t>(index);
-    use = {page, &share, life, by_line, true, 0, 0, changes};
+    use = {page, &share, life, by_line, alone, true, 0, 0, changes};
     slot.counts = mask == 0 ? &slot.whole : table.counts[index];
     slot.mask = mask;
   }
@@ -213,13 +218,18 @@ void mark_entry(Thread& thread, uintptr_t address, const Share& share) {
   if (!(standing_of(share) == before)) entry->unmark();
 }
 
-void flush_slots(Thread& thread, PageSlot* slots) {
+void flush_slots(Thread& thread, PageSlot* slots, bool but_alone) {
   SlotTable& table = *thread.work->slots;
   take_pending(thread, table);
   const bool is_own = this_thread.thread == &thread;
   uint32_t left = 0;
   for (uint32_t n = 0; n < table.used_count; ++n) {
     const uint16_t index = table.used[n];
+    const SlotUse& use = table.uses[index];
+    if (but_alone && use.is_alone && page_in(slots[index]) == use.page) {
+      table.used[left++] = index;
+      continue;
+    }
     if (is_own && stays(thread, slots[index], index)) {
       table.used[left++] = index;
       continue;
@@ -247,6 +257,11 @@ void look_around_slots(Thread& thread) {
       look_for_hot_lines(thread, *shares[__builtin_ctzll(left)], left & -left);
   }
   flush_slots(thread, __fathom_numa_pages);
+}
+
+void forget_page(uint64_t number) {
+  PageSlot& slot = slot_of(number << kPageBits);
+  if (page_in(slot) == number) __atomic_store_n(&slot.first_line, 0, __ATOMIC_RELAXED);
 }
 
 void forget_lines(uintptr_t low, uintptr_t high) {

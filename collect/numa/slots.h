@@ -16,6 +16,7 @@ struct SlotUse {
   Share* share;        ///< null: of nothing
   uint32_t life;       ///< of the page (PageLines), unless by_line
   bool by_line;        ///< each line has its own share: small objects lie in the page
+  bool is_alone;       ///< all lines are counted as one, though they are of interest
   bool is_listed;      ///< in SlotTable::used
   uint8_t idle;        ///< how often it had nothing to hand in
   uint8_t challenges;  ///< how often another page wanted its place
@@ -82,12 +83,15 @@ void mark_entry(Thread& thread, uintptr_t address, const Share& share);
 uint64_t empty_slot(Thread& thread, PageSlot* slots, unsigned index);
 /// The counts of all slots. Slots of the calling thread stay if what they let it count is the same
 /// in its next phase, until they are not used any longer.
-void flush_slots(Thread& thread, PageSlot* slots);
+/// `but_alone`: what is counted as one may wait.
+void flush_slots(Thread& thread, PageSlot* slots, bool but_alone = false);
 /// All slots of the calling thread; lines that are worth it are tracked by words from now on.
 void look_around_slots(Thread& thread);
 
 /// The calling thread comes to the runtime with its next access to the lines in [low, high), which
 /// lie in one page.
 void forget_lines(uintptr_t low, uintptr_t high);
+/// The same for a page, by its number.
+void forget_page(uint64_t number);
 
 }  // namespace fathom::numa

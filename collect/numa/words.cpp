@@ -50,6 +50,7 @@ void Words::add(const WordCounts& counts) {
   for (unsigned word = 0; word < kWordsOfLine; ++word) {
     reads[word] = saturating(uint64_t(reads[word]) + get(counts.reads[word]));
     writes[word] = saturating(uint64_t(writes[word]) + get(counts.writes[word]));
+    written |= uint32_t(writes[word] > 0) << word;
   }
 }
 
@@ -57,13 +58,6 @@ bool Words::any() const {
   for (unsigned word = 0; word < kWordsOfLine; ++word)
     if ((reads[word] | writes[word]) != 0) return true;
   return false;
-}
-
-uint32_t Words::written() const {
-  uint32_t out = 0;
-  for (unsigned word = 0; word < kWordsOfLine; ++word)
-    if (writes[word] > 0) out |= 1u << word;
-  return out;
 }
 
 double Words::part_in(uint32_t words) const {
@@ -109,6 +103,8 @@ WordCounts* counts_in_phase(Share& share, uint64_t line, uint32_t phase, Slab& s
     counts = take_counts(words, slab);
     if (counts == nullptr) return nullptr;
     start(*counts, phase);
+    ++words.phases;
+    if (words.learns_by_phase()) words.reads = words.writes = 0;
   }
   const uint64_t worded = share.worded.load(std::memory_order_relaxed);
   share.worded.store(worded | uint64_t(1) << line % kLinesOfPage, std::memory_order_relaxed);

@@ -24,21 +24,27 @@ struct WordCounts {
   std::atomic<uint32_t> reads[kWordsOfLine], writes[kWordsOfLine];  ///< saturating
 };
 
-/// Of one thread and line: the counts of its last phases, the present one's first.
+/// Of one thread and line: the counts of its last phases, the present one's first. The thread
+/// learns its words in one lesson; or, if it is not known then which it uses when others take the
+/// line away, in a short one in each phase.
 struct LineWords {
   WordCounts* counts;
-  uint32_t accesses;  ///< that were counted since it began to learn
-  uint32_t lessons;   ///< how often it has begun
+  uint32_t lessons;        ///< how often it has begun
+  uint32_t reads, writes;  ///< counted in this lesson
+  uint32_t phases;         ///< in which they were
+  double met, missed;      ///< Copy's, when the lessons began
+
+  bool learns_by_phase() const { return lessons > 1; }
 };
 
 /// A sum of WordCounts, saturating.
 struct Words {
   uint32_t reads[kWordsOfLine], writes[kWordsOfLine];
+  uint32_t written;       ///< bit i: word i is
+  bool is_second_choice;  ///< of phases in which nobody lost a copy of the line
 
   void add(const WordCounts& counts);
   bool any() const;
-  /// Bit i: word i is written.
-  uint32_t written() const;
   /// Which part of the accesses is to these words; 0 if there are none.
   double part_in(uint32_t words) const;
 };
