@@ -71,10 +71,10 @@ Emitter::Emitter(Module& module) : module_(module), types_(module) {
     function->addFnAttr(Attribute::Cold);
   strided_ = declare(module, "__fathom_numa_strided",
                      FunctionType::get(nothing, {word_, half_, word_, word_}, false));
-  auto* table = ArrayType::get(byte_, sizeof(PageSlot) * numa::kCachedPages);
-  lines_ = cast<GlobalVariable>(module.getOrInsertGlobal("__fathom_numa_pages", table, [&] {
+  auto* table = PointerType::get(byte_, 0);
+  lines_ = cast<GlobalVariable>(module.getOrInsertGlobal("__fathom_numa_table", table, [&] {
     return new GlobalVariable(module, table, false, GlobalValue::ExternalLinkage, nullptr,
-                              "__fathom_numa_pages", nullptr, GlobalVariable::InitialExecTLSModel);
+                              "__fathom_numa_table", nullptr, GlobalVariable::InitialExecTLSModel);
   }));
   likely_ = MDBuilder(context).createBranchWeights(1u << 20, 1);
   likely_next_ = MDBuilder(context).createBranchWeights(1, 4);
@@ -93,7 +93,7 @@ Value* Emitter::lines() {
   Builder builder(&*function_->getEntryBlock().getFirstInsertionPt());
   auto* pointer = PointerType::get(byte_, 0);
   auto* keep = InlineAsm::get(FunctionType::get(pointer, {pointer}, false), "", "=r,0", false);
-  function_lines_ = builder.CreateCall(keep, {builder.CreatePointerCast(lines_, pointer)});
+  function_lines_ = builder.CreateCall(keep, {builder.CreateLoad(pointer, lines_)});
   return function_lines_;
 }
 

@@ -8,7 +8,7 @@ namespace fathom::numa {
 
 inline constexpr unsigned kLineBits = 6, kWordBits = 2, kPageBits = 12;
 inline constexpr unsigned kLinesOfPage = 1u << (kPageBits - kLineBits);
-inline constexpr unsigned kCachedPages = 2048;  ///< of a thread; a power of two
+inline constexpr unsigned kCachedPages = 1u << 15;  ///< of a thread; 128 MiB
 
 /// Of a counter: the runtime must come for such accesses to the line.
 inline constexpr uint32_t kBarred = 1u << 31;
@@ -47,9 +47,10 @@ inline constexpr uint32_t kIsSpinning = 1u << 26;  ///< the compiler saw that a 
 }  // namespace fathom::numa
 
 extern "C" {
-/// Of this thread; initial-exec TLS of libfathom_numa.so.
+/// The slots of this thread, kCachedPages; initial-exec TLS of libfathom_numa.so. Changes only
+/// where no code of the program is under way that has asked for it, or to one with more in it.
 /// (constinit: so that no access asks whether it must be initialized.)
-extern constinit thread_local fathom::numa::PageSlot __fathom_numa_pages[fathom::numa::kCachedPages]
+extern constinit thread_local fathom::numa::PageSlot* __fathom_numa_table
     __attribute__((tls_model("initial-exec"), visibility("default")));
 /// Any access, of any size and alignment. The caller's return address is the access's place.
 void __fathom_numa_access(uintptr_t address, uint32_t size_and_flags);

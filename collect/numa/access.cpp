@@ -4,6 +4,7 @@
 
 #include "numa/objects.h"
 #include "numa/options.h"
+#include "numa/page_table.h"
 #include "numa/pages.h"
 #include "numa/phases.h"
 #include "numa/slots.h"
@@ -74,21 +75,22 @@ uint32_t weight_of_slot(Work& work) {
 /// A page of which no line is of interest need not have a slot at once: where a program jumps about
 /// in much memory, it would push out another page for one access. And a table that has some of what
 /// a program jumps about in would have the processor guess, each time, whether it has the next.
-constexpr uint32_t kWorthASlot = 64;
+constexpr uint32_t kWorthASlot = 16;
 /// Nor if another page has its slot, and has not been in the way for long.
 constexpr uint8_t kMostWaits = 32;
 
-bool waits_for_slot(Work& work, uintptr_t address) {
+/// Whether a page that has been accessed so often need not have a slot yet.
+bool waits_for_slot(Work& work, uintptr_t address, uint32_t accesses) {
   SlotUse& use = work.slots->uses[address >> kPageBits & (kCachedPages - 1)];
-  return use.share != nullptr && use.page != address >> kPageBits && ++use.challenges < kMostWaits;
+  if (use.share != nullptr && use.page == address >> kPageBits) return false;  // it has one
+  return accesses < kWorthASlot || (use.share != nullptr && ++use.challenges < kMostWaits);
 }
 
 /// The page's entry if the run may be counted there.
 PageEntry* entry_for(Work& work, const Run& run) {
   PageEntry* entry = work.shares.find_entry(run.address);
   const bool may = entry != nullptr && entry->may_count(run.is_write) && run.count <= kMostAtOnce &&
-                   (entry->counts.reads + entry->counts.writes < kWorthASlot ||
-                    waits_for_slot(work, run.address));
+                   waits_for_slot(work, run.address, entry->counts.reads + entry->counts.writes);
   return may ? entry : nullptr;
 }
 
@@ -134,7 +136,8 @@ void count_in_line(Thread& thread, const Run& run, uintptr_t place) {
                share->granules != nullptr ? 1 : weight_of_slot(work));
   mark_entry(thread, run.address, *share);
   if (run.count <= kMostAtOnce && !is_taken(thread, run.address, *share))
-    return add(take_up(thread, run.address, *share), run.is_write, run.count);
+    if (LineCounter* counter = take_up(thread, run.address, *share))
+      return add(*counter, run.is_write, run.count);
   if (work.counting)
     count_into(thread, *share, line, run.is_write ? 0 : run.count, run.is_write ? run.count : 0);
 }
@@ -215,9 +218,6 @@ void count_strided(Thread& thread, Run run, uintptr_t place) {
   }
 }
 
-/// What the accesses are counted in that are nobody's.
-constinit thread_local LineCounter nobodys __attribute__((tls_model("initial-exec"))){};
-
 /// Nothing is measured, or not of this thread, or not now: the program shall lose little time.
 FATHOM_COLD void pass_by(uintptr_t address, uint64_t count) {
   const ThisThread& me = this_thread;
@@ -229,9 +229,7 @@ FATHOM_COLD void pass_by(uintptr_t address, uint64_t count) {
     lost_accesses.fetch_add(count, std::memory_order_relaxed);
     return;
   }
-  nobodys = {};
-  slot_of(address) = {
-      address >> kPageBits << (kPageBits - kLineBits), &nobodys, 0, ~uint64_t(0), ~uint64_t(0), {}};
+  if (has_page_table() || begin_passing_by()) pass_page_by(address);
 }
 
 Thread* working_thread() {
@@ -254,7 +252,7 @@ bool is_spin_read(Thread& thread, uintptr_t address, uint32_t flags, uintptr_t p
     spin.other_access();
     return false;
   }
-  return spin.is_spinning(address, flags & kSizeMask, place, __fathom_numa_pages);
+  return spin.is_spinning(address, flags & kSizeMask, place, *thread.work->slots);
 }
 
 bool is_in_page(const Run& run) {
@@ -284,7 +282,7 @@ void access(uintptr_t address, uint32_t flags, uintptr_t place) {
         look_around(*thread)) {
       if (is_spin_read(*thread, address, flags, place)) return thread->spin_reads.add(1);
       count_run(*thread, run, place);
-      thread->work->spin.counted(__fathom_numa_pages);
+      thread->work->spin.counted(*thread->work->slots);
       return;
     }
   }

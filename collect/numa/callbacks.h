@@ -15,7 +15,7 @@ template <uint32_t size, bool is_write>
 __attribute__((always_inline)) inline void touch(const volatile void* pointer) {
   const auto address = reinterpret_cast<uintptr_t>(pointer);
   const uint64_t line = address >> kLineBits;
-  PageSlot& slot = __fathom_numa_pages[(address >> kPageBits) % kCachedPages];
+  PageSlot& slot = __fathom_numa_table[(address >> kPageBits) % kCachedPages];
   const uint64_t within = line - __atomic_load_n(&slot.first_line, __ATOMIC_RELAXED);
   const uint64_t ready = is_write ? slot.writable : slot.readable;
   if (__builtin_expect(within < kLinesOfPage && (ready >> within % kLinesOfPage & 1) != 0, 1)) {

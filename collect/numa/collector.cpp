@@ -95,6 +95,7 @@ Collector& Collector::get() {
 
 void Collector::start() {
   const Inside inside;
+  begin_passing_by();
   options() = read_options();
   if (!options().enabled) return;
   auto& session = Session::get();
@@ -170,7 +171,7 @@ void Collector::wait_for_request(uint64_t ns) {
 void Collector::tick() {
   interval.fetch_add(1, std::memory_order_relaxed);
   next_epoch();
-  clear_slots();
+  call_threads(epoch.load(std::memory_order_relaxed));
   const uint64_t before = time_ns();
   if (before < next_snapshot_ns_) return;
   write_snapshot(false);
@@ -215,7 +216,7 @@ void Collector::flush(double seconds) {
   const Inside inside;
   if (Thread* thread = this_thread.thread; thread != nullptr && this_thread.depth == 1) {
     const Working working(*thread);
-    flush_slots(*thread, __fathom_numa_pages);
+    flush_slots(*thread, __fathom_numa_table);
   }
   ask(flush_wanted_, flush_done_, seconds);
 }

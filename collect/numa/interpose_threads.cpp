@@ -39,7 +39,10 @@ Start begin(void* data) {
   const Start copy = *start;
   const Inside inside;
   delete start;
-  if (is_recording()) adopt_thread(*copy.thread);
+  if (copy.thread == nullptr)
+    begin_passing_by();
+  else if (is_recording())
+    adopt_thread(*copy.thread);
   return copy;
 }
 
@@ -68,12 +71,12 @@ const pthread_attr_t* with_room(const pthread_attr_t* wanted, pthread_attr_t& co
   return pthread_attr_setstacksize(&copy, size + kStackNeeded) == 0 ? &copy : wanted;
 }
 
-/// Null: nothing is measured.
+/// Null: nothing can be done for it. Where nothing is measured it has no Thread.
 Start* prepare(uintptr_t routine, void* argument, const void* caller) {
   const Hook hook;
-  if (!hook) return nullptr;
+  if (!hook && is_recording()) return nullptr;
   auto* start = new (std::nothrow) Start{routine, argument, nullptr};
-  if (start == nullptr) return nullptr;
+  if (start == nullptr || !hook) return start;
   const bool is_openmp = is_openmp_runtime(caller);
   uint32_t phase = hook->phase.load(std::memory_order_relaxed);
   if (!is_openmp) phase = before_create(*hook);
@@ -98,10 +101,11 @@ int create(Start* start, bool is_detached, const pthread_t* handle, Create real)
   const int result = real(start);
   if (result != 0) {
     const Inside inside;
-    discard_thread(*thread);
+    if (thread != nullptr) discard_thread(*thread);
     delete start;
     return result;
   }
+  if (thread == nullptr) return 0;
   thread->handle.store(*handle, std::memory_order_relaxed);
   if (!is_detached) thread->joinable.store(true, std::memory_order_release);
   return 0;

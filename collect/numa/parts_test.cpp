@@ -2,14 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include <cstdlib>
 #include <cstring>
 #include <set>
 #include <thread>
 
 #include "numa/heap.h"
+#include "numa/page_table.h"
 #include "numa/places.h"
 #include "numa/share_table.h"
+#include "numa/slots.h"
 #include "numa/spin.h"
 
 namespace fathom::numa {
@@ -93,11 +97,11 @@ class SpinTest : public testing::Test {
  protected:
   bool read(const void* address, uintptr_t place = 1) {
     const bool spins =
-        watch_.is_spinning(reinterpret_cast<uintptr_t>(address), sizeof(int), place, slots_);
-    watch_.counted(slots_);
+        watch_.is_spinning(reinterpret_cast<uintptr_t>(address), sizeof(int), place, *table_);
+    watch_.counted(*table_);
     return spins;
   }
-  PageSlot slots_[kCachedPages]{};
+  std::unique_ptr<SlotTable> table_ = std::make_unique<SlotTable>();
   LineCounter counter_{};
   SpinWatch watch_;
   int flag_ = 0, other_ = 0;
@@ -112,10 +116,13 @@ TEST_F(SpinTest, TheSameValueAgainAndAgainIsWaiting) {
 }
 
 TEST_F(SpinTest, OtherAccessesBetweenAreWork) {
+  ASSERT_TRUE(take_page_table());
   for (int i = 0; i < 10000; ++i) {
     EXPECT_FALSE(read(&flag_));
-    slots_[7].counts = &counter_;
-    slots_[7].readable = 1;
+    __fathom_numa_table[7].counts = &counter_;
+    __fathom_numa_table[7].readable = 1;
+    table_->used.set(0, {7, false});
+    table_->used.resize(1);
     ++counter_.reads;  // by the fast path
   }
   for (int i = 0; i < 100; ++i) {

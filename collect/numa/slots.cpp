@@ -1,9 +1,8 @@
 #include "numa/slots.h"
 
 #include "numa/alone.h"
+#include "numa/options.h"
 #include "numa/pages.h"
-
-constinit thread_local fathom::numa::PageSlot __fathom_numa_pages[fathom::numa::kCachedPages]{};
 
 namespace fathom::numa {
 namespace {
@@ -56,13 +55,13 @@ uint64_t take_lines(Thread& thread, SlotTable& table, unsigned index) {
   const bool is_past =
       !use.by_line && life_of(*use.share) != use.life;  // then its lines are others' by now
   if (!use.by_line && !is_past && thread.work->counting)
-    return count_lines(thread, *use.share, table.counts[index]);
+    return count_lines(thread, *use.share, use.counts->lines);
   uint64_t found = 0;
   for (unsigned line = 0; line < kLinesOfPage; ++line) {
-    LineCounter& counter = table.counts[index][line];
+    LineCounter& counter = use.counts->lines[line];
     if (!has_counted(counter)) continue;
     const LineCounter counts = counted(counter);
-    Share* share = use.by_line ? table.line_shares[index][line] : use.share;
+    Share* share = use.by_line ? use.shares->lines[line] : use.share;
     if (thread.work->counting && is_past)
       count_in_page(thread, *share, counts.reads, counts.writes);
     else if (thread.work->counting)
@@ -93,6 +92,57 @@ Taken take_counts(Thread& thread, PageSlot& slot, unsigned index) {
     count_in_page(thread, *use.share, counts.reads, counts.writes);
   clear(slot.whole);
   return {any, 0};
+}
+
+/// A spare piece or a new one, zeroed; null if memory is short.
+template <class Piece>
+Piece* take_piece(Piece*& spare, Slab& slab) {
+  Piece* piece = spare;
+  if (piece == nullptr) return slab.make<Piece>();
+  spare = piece->next;
+  *piece = {};
+  return piece;
+}
+template <class Piece>
+void give_back(Piece*& spare, Piece*& piece) {
+  if (piece == nullptr) return;
+  piece->next = spare;
+  spare = piece;
+  piece = nullptr;
+}
+
+/// The slot is of nothing.
+void drop(SlotTable& table, SlotUse& use) {
+  give_back(table.spare_counts, use.counts);
+  give_back(table.spare_shares, use.shares);
+  use.share = nullptr;
+}
+
+/// Lists a slot whose use has been set.
+void list(SlotTable& table, unsigned index) {
+  SlotUse& use = table.uses[index];
+  const UsedSlots::One one{index, use.counts != nullptr};
+  if (use.is_listed) return table.used.set(use.position, one);
+  use.is_listed = true;
+  use.position = table.used.size();
+  table.used.set(use.position, one);
+  table.used.resize(use.position + 1);
+}
+
+/// Leaves those slots in the list of which keeps(index) is true.
+template <class Keeps>
+void filter(SlotTable& table, Keeps keeps) {
+  uint32_t left = 0;
+  for (uint32_t n = 0; n < table.used.size(); ++n) {
+    const UsedSlots::One one = table.used[n];
+    if (!keeps(one)) {
+      table.uses[one.index].is_listed = false;
+      continue;
+    }
+    table.uses[one.index].position = left;
+    table.used.set(left++, one);
+  }
+  table.used.resize(left);
 }
 
 /// Between two phases in which a page is used, others and barriers may be.
@@ -136,11 +186,11 @@ void take_pending(Thread& thread, SlotTable& table) {
 
 }  // namespace
 
-LineCounter& take_up(Thread& thread, uintptr_t address, Share& share) {
+LineCounter* take_up(Thread& thread, uintptr_t address, Share& share) {
   SlotTable& table = *thread.work->slots;
   const uint64_t page = address >> kPageBits, line = address >> kLineBits;
   const auto index = static_cast<unsigned>(page % kCachedPages);
-  PageSlot& slot = __fathom_numa_pages[index];
+  PageSlot& slot = __fathom_numa_table[index];
   SlotUse& use = table.uses[index];
   const bool by_line = share.granules != nullptr;
   const Standing before = standing_of(share);
@@ -153,16 +203,23 @@ LineCounter& take_up(Thread& thread, uintptr_t address, Share& share) {
                     slot.mask == mask && use.life == life && use.changes == changes &&
                     use.is_alone == alone && (by_line || use.share == &share);
   if (!fits) {
-    empty_slot(thread, __fathom_numa_pages, index);
-    if (!use.is_listed) table.used[table.used_count++] = static_cast<uint16_t>(index);
-    use = {page, &share, life, by_line, alone, true, 0, 0, changes};
-    slot.counts = mask == 0 ? &slot.whole : table.counts[index];
+    empty_slot(thread, __fathom_numa_table, index);
+    use = {page, &share, life,    by_line,      alone,   use.is_listed,
+           0,    0,      changes, use.position, nullptr, nullptr};
+    if (mask != 0) use.counts = take_piece(table.spare_counts, thread.work->slab);
+    if (by_line) use.shares = take_piece(table.spare_shares, thread.work->slab);
+    if ((mask != 0 && use.counts == nullptr) || (by_line && use.shares == nullptr)) {
+      drop(table, use);
+      return nullptr;
+    }
+    list(table, index);
+    slot.counts = mask == 0 ? &slot.whole : use.counts->lines;
     slot.mask = mask;
   }
   const bool begins = !fits || page_in(slot) != page;
   if (begins) slot.readable = slot.writable = 0;
   if (by_line)
-    change_line_share(thread, line, table.line_shares[index][line % kLinesOfPage], share,
+    change_line_share(thread, line, use.shares->lines[line % kLinesOfPage], share,
                       slot.counts[line % kLinesOfPage]);
   const uint64_t known = has_lines ? hot_lines(share) : 0;
   const uint64_t lines = (by_line ? bit_of(line) : ~uint64_t(0)) & ~known;
@@ -174,7 +231,7 @@ LineCounter& take_up(Thread& thread, uintptr_t address, Share& share) {
     set_bars(slot, line);
   __atomic_store_n(&slot.first_line, page << (kPageBits - kLineBits), __ATOMIC_SEQ_CST);
   if (!(standing_of(share) == before)) __atomic_store_n(&slot.first_line, 0, __ATOMIC_RELAXED);
-  return slot.counts[line & mask];
+  return &slot.counts[line & mask];
 }
 
 uint64_t empty_slot(Thread& thread, PageSlot* slots, unsigned index) {
@@ -185,10 +242,17 @@ uint64_t empty_slot(Thread& thread, PageSlot* slots, unsigned index) {
   __atomic_store_n(&slot.first_line, 0, __ATOMIC_RELAXED);
   slot.readable = slot.writable = 0;  // and barred when the slot is taken up again
   const uint64_t found = take_counts(thread, slot, index).lines;
-  if (use.by_line)
-    for (Share*& share : table.line_shares[index]) share = nullptr;
-  use.share = nullptr;
+  drop(table, use);
   return found;
+}
+
+void drop_slots(SlotTable& table, PageSlot* slots) {
+  filter(table, [&](UsedSlots::One one) {
+    drop(table, table.uses[one.index]);
+    slots[one.index] = {};
+    return false;
+  });
+  table.pending_count = 0;
 }
 
 bool is_taken(Thread& thread, uintptr_t address, const Share& share) {
@@ -222,41 +286,53 @@ void flush_slots(Thread& thread, PageSlot* slots, bool but_alone) {
   SlotTable& table = *thread.work->slots;
   take_pending(thread, table);
   const bool is_own = this_thread.thread == &thread;
-  uint32_t left = 0;
-  for (uint32_t n = 0; n < table.used_count; ++n) {
-    const uint16_t index = table.used[n];
-    const SlotUse& use = table.uses[index];
-    if (but_alone && use.is_alone && page_in(slots[index]) == use.page) {
-      table.used[left++] = index;
-      continue;
-    }
-    if (is_own && stays(thread, slots[index], index)) {
-      table.used[left++] = index;
-      continue;
-    }
-    empty_slot(thread, slots, index);
-    table.uses[index].is_listed = false;
-  }
-  table.used_count = left;
+  filter(table, [&](UsedSlots::One one) {
+    const SlotUse& use = table.uses[one.index];
+    if (but_alone && use.is_alone && page_in(slots[one.index]) == use.page) return true;
+    if (is_own && stays(thread, slots[one.index], one.index)) return true;
+    empty_slot(thread, slots, one.index);
+    return false;
+  });
 }
+
+namespace {
+
+void look_at_lines(Thread& thread, unsigned index) {
+  const SlotUse use = thread.work->slots->uses[index];
+  if (!use.by_line) {
+    if (const uint64_t lines = empty_slot(thread, __fathom_numa_table, index); lines != 0)
+      look_for_hot_lines(thread, *use.share, lines);
+    return;
+  }
+  const LineShares shares = *use.shares;
+  for (uint64_t left = empty_slot(thread, __fathom_numa_table, index); left != 0; left &= left - 1)
+    look_for_hot_lines(thread, *shares.lines[__builtin_ctzll(left)], left & -left);
+}
+
+/// A page that is counted as one keeps its slot if it is in use, and comes for one access.
+bool keeps_slot(Thread& thread, unsigned index) {
+  PageSlot& slot = __fathom_numa_table[index];
+  SlotUse& use = thread.work->slots->uses[index];
+  __atomic_store_n(&slot.first_line, 0, __ATOMIC_RELAXED);
+  use.idle = take_counts(thread, slot, index).any ? 0 : uint8_t(use.idle + 1);
+  if (use.idle < kMostIdle) return true;
+  empty_slot(thread, __fathom_numa_table, index);
+  return false;
+}
+
+}  // namespace
 
 void look_around_slots(Thread& thread) {
   SlotTable& table = *thread.work->slots;
-  for (uint32_t n = 0; n < table.used_count; ++n) {
-    const unsigned i = table.used[n];
-    const SlotUse use = table.uses[i];
-    if (use.share == nullptr) continue;
-    if (!use.by_line) {
-      if (const uint64_t lines = empty_slot(thread, __fathom_numa_pages, i); lines != 0)
-        look_for_hot_lines(thread, *use.share, lines);
-      continue;
-    }
-    Share* shares[kLinesOfPage];
-    for (unsigned line = 0; line < kLinesOfPage; ++line) shares[line] = table.line_shares[i][line];
-    for (uint64_t left = empty_slot(thread, __fathom_numa_pages, i); left != 0; left &= left - 1)
-      look_for_hot_lines(thread, *shares[__builtin_ctzll(left)], left & -left);
-  }
-  flush_slots(thread, __fathom_numa_pages);
+  take_pending(thread, table);
+  const uint64_t now = thread.work->epoch;
+  filter(table, [&](UsedSlots::One one) {
+    if (!is_turn(one, now)) return true;
+    if (table.uses[one.index].share == nullptr) return false;
+    if (!one.is_lined) return keeps_slot(thread, one.index);
+    look_at_lines(thread, one.index);
+    return false;
+  });
 }
 
 void forget_page(uint64_t number) {

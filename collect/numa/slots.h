@@ -3,12 +3,23 @@
 
 #include <cstdint>
 
+#include "numa/options.h"
 #include "numa/page.h"
 #include "numa/thread.h"
 
 namespace fathom::numa {
 
 inline constexpr uint32_t kMostPending = 1u << 15;
+
+/// The counters of a slot's lines, and where they go, while it is of a page that needs them.
+union LineCounts {
+  LineCounts* next;  ///< spare ones
+  LineCounter lines[kLinesOfPage];
+};
+union LineShares {
+  LineShares* next;
+  Share* lines[kLinesOfPage];
+};
 
 /// What a slot is of, and where its counts go.
 struct SlotUse {
@@ -21,7 +32,42 @@ struct SlotUse {
   uint8_t idle;        ///< how often it had nothing to hand in
   uint8_t challenges;  ///< how often another page wanted its place
   uint32_t changes;    ///< by_line: of the page's granules
+  uint32_t position;   ///< in SlotTable::used, if it is listed
+  LineCounts* counts;  ///< null: the page's lines are counted as one
+  LineShares* shares;  ///< by_line
 };
+
+/// The slots that may have counts. The list is its thread's; others may read it.
+class UsedSlots {
+ public:
+  struct One {
+    unsigned index;
+    bool is_lined;  ///< the page's lines are counted one by one
+  };
+  uint32_t size() const { return size_.load(std::memory_order_acquire); }
+  One operator[](uint32_t position) const {
+    const uint16_t both = all_[position].load(std::memory_order_relaxed);
+    return {both & (kCachedPages - 1u), (both & kLined) != 0};
+  }
+  void set(uint32_t position, One one) {
+    all_[position].store(static_cast<uint16_t>(one.index | (one.is_lined ? kLined : 0u)),
+                         std::memory_order_relaxed);
+  }
+  void resize(uint32_t size) { size_.store(size, std::memory_order_release); }
+
+ private:
+  static constexpr unsigned kLined = kCachedPages;
+  static_assert(2 * kCachedPages <= 1u << 16);
+  std::atomic<uint32_t> size_;
+  std::atomic<uint16_t> all_[kCachedPages];
+};
+
+/// Of pages that are counted as one only some are looked at in each epoch: not so in runs that
+/// count in some epochs only.
+inline bool is_turn(UsedSlots::One one, uint64_t in_epoch) {
+  constexpr uint64_t kTurns = 8;
+  return one.is_lined || (one.index + in_epoch) % kTurns == 0 || options().sampling > 0;
+}
 
 /// A page whose accesses are counted in the thread's PageEntry, and where they go.
 struct PendingPage {
@@ -31,17 +77,16 @@ struct PendingPage {
 
 /// A thread's slots beside what the fast path needs of them.
 struct SlotTable {
-  uint32_t used_count;
-  uint16_t used[kCachedPages];  ///< slots that may have counts
+  UsedSlots used;
   SlotUse uses[kCachedPages];
-  LineCounter counts[kCachedPages][kLinesOfPage];
-  Share* line_shares[kCachedPages][kLinesOfPage];  ///< of slots by line
+  LineCounts* spare_counts;
+  LineShares* spare_shares;
   uint32_t pending_count;
   PendingPage pending[kMostPending];
 };
 
 inline PageSlot& slot_of(uintptr_t address) {
-  return __fathom_numa_pages[address >> kPageBits & (kCachedPages - 1)];
+  return __fathom_numa_table[address >> kPageBits & (kCachedPages - 1)];
 }
 /// The page's number; 0: of none.
 inline uint64_t page_in(const PageSlot& slot) {
@@ -66,8 +111,8 @@ inline void clear(LineCounter& counter) {
 
 /// The counter of a line whose accesses go to `share`. The fast path finds it from now on, as far
 /// as it may: it leaves out lines that are tracked by words, and writes to a page whose lines are
-/// of interest from the first write on.
-LineCounter& take_up(Thread& thread, uintptr_t address, Share& share);
+/// of interest from the first write on. Null if memory is short.
+LineCounter* take_up(Thread& thread, uintptr_t address, Share& share);
 
 /// Whether another page has the address's slot, and may keep it for now: two that are used in turns
 /// would push each other out all the time. (Pages with an entry have counted there for long.)
@@ -81,11 +126,14 @@ void mark_entry(Thread& thread, uintptr_t address, const Share& share);
 /// Moves a slot's counts to its shares; the slot is of nothing then. Returns which lines it had
 /// counts of.
 uint64_t empty_slot(Thread& thread, PageSlot* slots, unsigned index);
+/// The thread's slots are of nothing, whatever they have counted.
+void drop_slots(SlotTable& table, PageSlot* slots);
 /// The counts of all slots. Slots of the calling thread stay if what they let it count is the same
 /// in its next phase, until they are not used any longer.
 /// `but_alone`: what is counted as one may wait.
 void flush_slots(Thread& thread, PageSlot* slots, bool but_alone = false);
-/// All slots of the calling thread; lines that are worth it are tracked by words from now on.
+/// The calling thread's slots whose turn it is; lines that are worth it are tracked by words from
+/// now on.
 void look_around_slots(Thread& thread);
 
 /// The calling thread comes to the runtime with its next access to the lines in [low, high), which

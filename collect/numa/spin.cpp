@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "numa/slots.h"
+
 namespace fathom::numa {
 namespace {
 
@@ -29,10 +31,10 @@ uint64_t load(uintptr_t address, uint32_t size) {
 }
 
 /// Everything that the fast path has counted and nobody has taken yet.
-uint64_t sum_of_counts(const PageSlot* slots) {
+uint64_t sum_of_counts(const SlotTable& table) {
   uint64_t sum = 0;
-  for (unsigned i = 0; i < kCachedPages; ++i) {
-    const PageSlot& slot = slots[i];
+  for (uint32_t n = 0; n < table.used.size(); ++n) {
+    const PageSlot& slot = __fathom_numa_table[table.used[n].index];
     if (slot.readable == 0) continue;
     for (uint64_t line = 0; line <= slot.mask; ++line)
       sum += uint64_t(slot.counts[line].reads & ~kBarred) + (slot.counts[line].writes & ~kBarred);
@@ -43,7 +45,7 @@ uint64_t sum_of_counts(const PageSlot* slots) {
 }  // namespace
 
 bool SpinWatch::is_spinning(uintptr_t address, uint32_t size, uintptr_t place,
-                            const PageSlot* slots) {
+                            const SlotTable& table) {
   if (size == 0 || size > 8 || (size & (size - 1)) != 0) return false;
   const uint64_t value = load(address, size);
   const bool same = address == address_ && value == value_;
@@ -61,7 +63,7 @@ bool SpinWatch::is_spinning(uintptr_t address, uint32_t size, uintptr_t place,
   }
   // The fast path does not tell of its accesses, but its counters grow.
   const bool knew = has_counted_;
-  const bool spins = knew && sum_of_counts(slots) == counted_;
+  const bool spins = knew && sum_of_counts(table) == counted_;
   wants_count_ = !spins;
   if (spins) {
     misses_ = 0;
@@ -73,8 +75,8 @@ bool SpinWatch::is_spinning(uintptr_t address, uint32_t size, uintptr_t place,
   return spins;
 }
 
-void SpinWatch::take_count(const PageSlot* slots) {
-  counted_ = sum_of_counts(slots);
+void SpinWatch::take_count(const SlotTable& table) {
+  counted_ = sum_of_counts(table);
   has_counted_ = true;
   wants_count_ = false;
 }

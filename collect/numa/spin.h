@@ -6,15 +6,17 @@
 
 namespace fathom::numa {
 
+struct SlotTable;
+
 /// Tells reads of a spin-wait: consecutive atomic or volatile reads of one address that find the
-/// same value, with no other access between.
+/// same value, with no other access of the calling thread between.
 class SpinWatch {
  public:
   /// An atomic or volatile read of at most eight bytes.
-  bool is_spinning(uintptr_t address, uint32_t size, uintptr_t place, const PageSlot* slots);
+  bool is_spinning(uintptr_t address, uint32_t size, uintptr_t place, const SlotTable& table);
   /// The access has been counted: what the slots hold now is where the next read begins.
-  void counted(const PageSlot* slots) {
-    if (wants_count_) take_count(slots);
+  void counted(const SlotTable& table) {
+    if (wants_count_) take_count(table);
   }
   /// Any other access that came to the runtime.
   void other_access() {
@@ -23,7 +25,7 @@ class SpinWatch {
   }
 
  private:
-  void take_count(const PageSlot* slots);
+  void take_count(const SlotTable& table);
 
   uintptr_t address_ = 0;
   uint64_t value_ = 0;

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "numa/objects.h"
+#include "numa/page_table.h"
 #include "numa/pages.h"
 #include "numa/phases.h"
 #include "numa/slots.h"
@@ -36,15 +37,20 @@ pthread_once_t end_key_once = PTHREAD_ONCE_INIT;
 constexpr uintptr_t kRounds = 3;
 
 void on_thread_end(void* rounds) {
-  Thread* thread = this_thread.thread;
-  if (thread == nullptr) return;
   const auto left = reinterpret_cast<uintptr_t>(rounds);
   Inside inside;
   if (left > 1) {
     pthread_setspecific(end_key, reinterpret_cast<void*>(left - 1));
     return;
   }
-  end_thread(*thread);
+  if (this_thread.thread != nullptr) end_thread(*this_thread.thread);
+  this_thread.ended = true;
+  give_back_page_table();
+}
+
+void hear_of_end() {
+  pthread_once(&end_key_once, [] { pthread_key_create(&end_key, on_thread_end); });
+  pthread_setspecific(end_key, reinterpret_cast<void*>(kRounds));
 }
 
 uint64_t monotonic_ns() {
@@ -69,14 +75,7 @@ Work* take_work() {
 
 void give_back(Work* work) {
   work->shares.clear();
-  for (unsigned i = 0; i < kCachedPages; ++i) {
-    if (work->slots->uses[i].share == nullptr) continue;  // nothing is recorded any longer
-    work->slots->uses[i] = {};
-    std::fill(std::begin(work->slots->counts[i]), std::end(work->slots->counts[i]), LineCounter{});
-  }
-  for (SlotUse& use : work->slots->uses) use.is_listed = false;
-  work->slots->pending_count = 0;
-  work->slots->used_count = 0;
+  drop_slots(*work->slots, __fathom_numa_table);
   work->dirty = nullptr;
   work->spin = {};
   delete work->unwinder;
@@ -172,7 +171,7 @@ Thread* take_successor(Thread& parent, record::ThreadKind kind, uintptr_t start)
 
 void adopt_thread(Thread& thread) {
   Inside inside;
-  thread.work = take_work();
+  thread.work = take_page_table() ? take_work() : nullptr;
   if (thread.work == nullptr) {
     this_thread.ended = true;
     thread.end_ns = time_ns();
@@ -188,13 +187,19 @@ void adopt_thread(Thread& thread) {
   thread.end_ns.store(0, std::memory_order_release);
   thread.parallel_start = parallel_ns();
   count_running(1);
-  std::fill(std::begin(__fathom_numa_pages), std::end(__fathom_numa_pages), PageSlot{});
   thread.work->epoch = thread.work->waited_in = 0;  // looks around at its first access
   thread.work->counting = true;
-  thread.slots.store(__fathom_numa_pages, std::memory_order_release);
-  pthread_once(&end_key_once, [] { pthread_key_create(&end_key, on_thread_end); });
-  pthread_setspecific(end_key, reinterpret_cast<void*>(kRounds));
+  thread.slots.store(__fathom_numa_table, std::memory_order_release);
+  hear_of_end();
   this_thread.thread = &thread;
+}
+
+bool begin_passing_by() {
+  if (this_thread.ended) return false;
+  const Inside inside;
+  if (!take_page_table()) return false;
+  hear_of_end();
+  return true;
 }
 
 void discard_thread(Thread& thread) {
@@ -319,11 +324,22 @@ uint32_t first_open_phase() {
   return first;
 }
 
+void call_threads(uint64_t now) {
+  for_each_running([=](Thread& thread) {
+    PageSlot* slots = thread.slots.load(std::memory_order_acquire);
+    const UsedSlots& used = thread.work->slots->used;
+    for (uint32_t n = 0, size = used.size(); n < size; ++n)
+      if (is_turn(used[n], now))
+        __atomic_store_n(&slots[used[n].index].first_line, 0, __ATOMIC_RELAXED);
+  });
+}
+
 void clear_slots() {
   for_each_running([](Thread& thread) {
     PageSlot* slots = thread.slots.load(std::memory_order_acquire);
-    for (unsigned i = 0; i < kCachedPages; ++i)
-      __atomic_store_n(&slots[i].first_line, 0, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < kCachedPages; ++i)  // most have never been written, nor shall be here
+      if (__atomic_load_n(&slots[i].first_line, __ATOMIC_SEQ_CST) != 0)
+        __atomic_store_n(&slots[i].first_line, 0, __ATOMIC_RELAXED);
   });
 }
 

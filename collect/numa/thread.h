@@ -124,6 +124,11 @@ class Hook {
   Thread* thread_ = nullptr;
 };
 
+/// Nothing is measured: the calling thread gets a table in which its accesses count for nobody, and
+/// soon, since code that has begun without one comes to the runtime with each access. False if it
+/// has none.
+bool begin_passing_by();
+
 /// What the parent prepares for a thread that it creates. Null if memory is short.
 Thread* prepare_thread(Thread* parent, record::ThreadKind kind, uintptr_t start,
                        uint32_t created_at);
@@ -176,6 +181,9 @@ void count_running(int change);
 
 /// All threads look up anew what the pages in [low, high) belong to.
 void forget_shares(uintptr_t low, uintptr_t high);
+/// Has each thread come to the runtime soon, at its next access to one of many pages that it uses:
+/// to those whose turn it is in this epoch.
+void call_threads(uint64_t now);
 /// Has the slots of all threads be of no page, so that each comes to the runtime at its next
 /// access.
 void clear_slots();

@@ -31,7 +31,7 @@ void begin_wait(Counter Thread::*waits, const void* caller) {
   if (waits != &Thread::semaphore_waits) note_wait(*hook, caller);  // these make no score
   // A thread that waits often has nothing left to look at when it looks around.
   Work& work = *hook->work;
-  if (work.waited_in == work.epoch) return flush_slots(*hook, __fathom_numa_pages, true);
+  if (work.waited_in == work.epoch) return flush_slots(*hook, __fathom_numa_table, true);
   work.waited_in = work.epoch;
   look_around_slots(*hook);
 }

@@ -9,7 +9,10 @@
 
 using namespace fathom::numa;
 
-thread_local PageSlot __fathom_numa_pages[kCachedPages];
+namespace {
+PageSlot g_slots[kCachedPages];
+}
+thread_local PageSlot* __fathom_numa_table = g_slots;
 
 namespace {
 
@@ -51,7 +54,7 @@ void hand_in(size_t at) {
     totals.reads += counts.reads;
     totals.writes += counts.writes;
   }
-  __fathom_numa_pages[at].first_line = 0;
+  __fathom_numa_table[at].first_line = 0;
 }
 
 /// As the runtime does: an access across two lines is one of the first.
@@ -64,7 +67,7 @@ void count(uintptr_t address, uint32_t flags) {
   const size_t at = page % kCachedPages;
   if (g_slot_pages[at] != page) hand_in(at);  // and its counters get their bars
   g_slot_pages[at] = page;
-  __fathom_numa_pages[at] = {page * kLinesOfPage, g_counts[at], kLinesOfPage - 1,
+  __fathom_numa_table[at] = {page * kLinesOfPage, g_counts[at], kLinesOfPage - 1,
                              ~uint64_t(0),        ~uint64_t(0), {}};
   LineCounter& counter = g_counts[at][line % kLinesOfPage];
   ++(flags & kIsWrite ? counter.writes : counter.reads);
