@@ -30,10 +30,10 @@ void note_phase(Share& share, bool had_own_lines_only) {
     share.phases_alone = 0;
     return;
   }
-  if (share.phases_alone < kPhasesAlone) ++share.phases_alone;
-  if (share.phases_alone < kPhasesAlone || !share.written.load(std::memory_order_relaxed) ||
-      share.granules != nullptr || lines.copies != 0 || hot_lines(share) != 0 ||
-      !owns_all_lines(share))
+  if (++share.phases_alone < kPhasesAlone) return;
+  share.phases_alone = 0;
+  if (!share.written.load(std::memory_order_relaxed) || share.granules != nullptr ||
+      lines.copies != 0 || hot_lines(share) != 0 || !owns_all_lines(share))
     return;
   lines.alone.store(static_cast<uint16_t>(share.thread + 1));
   if (this_thread.thread != nullptr && this_thread.thread->index == share.thread)

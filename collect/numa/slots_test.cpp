@@ -122,6 +122,13 @@ class SlotsTest : public testing::Test {
         if (share->thread == thread) out += share->read_count() + share->write_count();
     return out;
   }
+  /// Who counts a page as one.
+  uint32_t alone_thread(size_t page) const {
+    for (auto* use = find_page(address(page * kWordsOfPage))->uses.load(); use; use = use->next)
+      if (PageLines* lines = lines_of(*use).load())
+        if (const uint16_t alone = lines->alone.load()) return alone - 1u;
+    return kNobody;
+  }
   /// What is expected of the threads that share a word's line.
   std::vector<LineForecast> forecasts(size_t word) const {
     std::vector<LineForecast> out;
@@ -224,6 +231,33 @@ TEST_F(SlotsTest, MemoryThatIsGivenBackIsNotSharedWithItsNextUser) {
   });
   for (size_t word = 0; word < kWordsOfPage; word += 8) EXPECT_DOUBLE_EQ(invalidations(word), 0);
   for (uint32_t me = 0; me < 2; ++me) EXPECT_EQ(counted(0, first_ + me), 20000u);
+}
+
+/// The main thread sets the page up, thread 0 has it alone for 20 phases; then thread 1 comes.
+TEST_F(SlotsTest, APageThatOneThreadHasAloneIsCountedAsOneUntilAnotherComes) {
+  constexpr uint32_t kAlone = 20, kTogether = 5;
+  constexpr int kEach = 100;
+  for (const size_t word : {8u, 16u}) write(word);
+  bool was_alone = false, is_alone = true;
+  run([&](size_t me) {
+    for (uint32_t round = 0; round < kAlone + kTogether; ++round) {
+      if (me == 0 || round >= kAlone)
+        for (int i = 0; i < kEach; ++i) write(8 + me), write(16 + me);
+      if (me == 0 && round + 1 == kAlone) was_alone = alone_thread(0) == this_thread.thread->index;
+      if (me == 0) is_alone = alone_thread(0) != kNobody;
+      meet(round);
+    }
+  });
+  EXPECT_TRUE(was_alone);
+  EXPECT_FALSE(is_alone);
+  EXPECT_EQ(counted(0, first_), 2u * kEach * (kAlone + kTogether));
+  EXPECT_EQ(counted(0, first_ + 1), 2u * kEach * kTogether);
+  // Each phase together costs either thread half of its accesses. The first one may be missed: if
+  // thread 0 was done with it when the other came.
+  for (const size_t word : {8u, 16u}) {
+    EXPECT_GE(invalidations(word), 2 * (kEach / 2.0) * (kTogether - 1));
+    EXPECT_LE(invalidations(word), 2 * (kEach / 2.0) * (kTogether + 1));
+  }
 }
 
 TEST_F(SlotsTest, TheWordsOfALineAreLearnedAndThenLeftAlone) {
