@@ -15,8 +15,26 @@ struct Table {
 /// Of threads without a table: never written, so that it takes no memory.
 PageSlot no_slots[kCachedPages];
 
-SpinLock lock;  // guards what follows
+/// Guards what follows. Never waited for: in a process that was forked it may be held for ever, by
+/// a thread that is not there.
+SpinLock lock;
 Table* spare = nullptr;
+
+Table* take_spare() {
+  if (!lock.try_lock()) return nullptr;
+  Table* table = spare;
+  if (table != nullptr) spare = table->next;
+  lock.unlock();
+  return table;
+}
+
+bool keep_as_spare(Table* table) {
+  if (!lock.try_lock()) return false;
+  table->next = spare;
+  spare = table;
+  lock.unlock();
+  return true;
+}
 
 }  // namespace
 }  // namespace fathom::numa
@@ -31,12 +49,7 @@ bool has_page_table() {
 
 bool take_page_table() {
   if (has_page_table()) return true;
-  Table* table = nullptr;
-  {
-    Held held(lock);
-    table = spare;
-    if (table != nullptr) spare = table->next;
-  }
+  Table* table = take_spare();
   if (table == nullptr) table = static_cast<Table*>(map_memory(sizeof(Table)));
   if (table == nullptr) return false;
   __fathom_numa_table = table->slots;
@@ -47,9 +60,7 @@ void give_back_page_table() {
   if (!has_page_table()) return;
   auto* table = reinterpret_cast<Table*>(__fathom_numa_table);
   __fathom_numa_table = no_slots;
-  Held held(lock);
-  table->next = spare;
-  spare = table;
+  if (!keep_as_spare(table)) unmap_memory(table, sizeof(Table));
 }
 
 void pass_page_by(uintptr_t address) {
