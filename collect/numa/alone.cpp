@@ -36,8 +36,7 @@ void note_phase(Share& share, bool had_own_lines_only) {
       lines.copies != 0 || hot_lines(share) != 0 || !owns_all_lines(share))
     return;
   lines.alone.store(static_cast<uint16_t>(share.thread + 1));
-  if (this_thread.thread != nullptr && this_thread.thread->index == share.thread)
-    forget_page(share.use->number);
+  if (is_own(share)) forget_page(share.use->number);
 }
 
 void end_alone(Share& share) {

@@ -156,8 +156,7 @@ void learn_again(Share& share, unsigned line, const LineMember* member) {
   share.learned &= ~bit;
   words.reads = words.writes = 0;
   const uintptr_t low = share.use->number << kPageBits | uintptr_t(line) << kLineBits;
-  if (this_thread.thread != nullptr && this_thread.thread->index == share.thread)
-    forget_lines(low, low + 1);
+  if (is_own(share)) forget_lines(low, low + 1);
 }
 
 void hand_in_line(Thread& thread, Share& share, unsigned line, uint32_t tag, SharedLine& shared) {

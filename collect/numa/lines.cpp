@@ -111,8 +111,7 @@ Loss live_through(Copy& copy, const Phase& phase, const Words* usual) {
 /// `in_loss`: in the phase in which they were counted somebody lost a copy. If not they are what
 /// the thread usually does only while there is nothing better.
 void add_words(Words& sum, const WordCounts& counts, bool in_loss) {
-  const bool is_new = !sum.any();
-  if (!in_loss && !is_new && !sum.is_second_choice) return;
+  if (!in_loss && sum.any() && !sum.is_second_choice) return;
   if (in_loss && sum.is_second_choice) sum = {};
   sum.is_second_choice = !in_loss;
   sum.add(counts);

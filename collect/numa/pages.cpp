@@ -144,13 +144,19 @@ void make_dirty(Thread& thread, Share& share) {
   thread.work->dirty = &share;
 }
 
+/// The page is locked.
+void open_phase(const Thread& thread, Share& share) {
+  share.handed_in = false;
+  share.phase = thread.phase.load(std::memory_order_relaxed);
+  share.worded.store(0, std::memory_order_relaxed);
+}
+
 /// `touched`: lines that have counts already, those in `counters`.
 void begin_phase(Thread& thread, Share& share, const LineCounter* counters = nullptr,
                  uint64_t touched = 0) {
   {
     Held held(share.use->page->lock);
-    share.handed_in = false;
-    share.phase = thread.phase.load(std::memory_order_relaxed);
+    open_phase(thread, share);
     LineCount* lines = share.lines.load(std::memory_order_relaxed);
     if (lines != nullptr && counters != nullptr) {
       for (unsigned line = 0; line < kLinesOfPage; ++line) lines[line].set(counters[line]);
@@ -159,7 +165,6 @@ void begin_phase(Thread& thread, Share& share, const LineCounter* counters = nul
         lines[__builtin_ctzll(left)].clear();
     }
     share.touched = touched;
-    share.worded.store(0, std::memory_order_relaxed);
     if (lines != nullptr) share.life = share.page_lines->life.load(std::memory_order_relaxed);
   }
   make_dirty(thread, share);
@@ -219,12 +224,14 @@ Share* find_share(Thread& thread, uintptr_t address) {
   return share;
 }
 
+bool is_own(const Share& share) {
+  return this_thread.thread != nullptr && this_thread.thread->index == share.thread;
+}
+
 void begin_page_phase(Thread& thread, Share& share) {
   {
     Held held(share.use->page->lock);
-    share.handed_in = false;
-    share.phase = thread.phase.load(std::memory_order_relaxed);
-    share.worded.store(0, std::memory_order_relaxed);
+    open_phase(thread, share);
   }
   make_dirty(thread, share);
 }

@@ -35,6 +35,8 @@ inline Share* share_for(Thread& thread, uintptr_t address) {
 
 /// What begins with the first counts of a share in a phase.
 void begin_page_phase(Thread& thread, Share& share);
+/// Whether the share is the calling thread's.
+bool is_own(const Share& share);
 /// Adds to a share's counts. The share's present phase begins if this is the first time in it.
 void count_into(Thread& thread, Share& share, uint64_t line, uint64_t reads, uint64_t writes);
 /// Takes the counters of a page's lines. Returns which lines had any.
