@@ -48,6 +48,7 @@ Result<Done> measure_constants(BenchRun& run);
 Result<Done> measure_atomics(BenchRun& run);
 Result<Done> measure_barriers_and_stores(BenchRun& run);
 Result<Done> measure_bandwidth(BenchRun& run);
+Result<Done> measure_busy_memory(BenchRun& run);  ///< after latencies and bandwidth
 Result<Done> measure_sweeps(BenchRun& run);
 Result<Done> measure_launches(BenchRun& run);
 Result<Done> measure_blocks(BenchRun& run);

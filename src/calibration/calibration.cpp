@@ -19,6 +19,7 @@ constexpr Part kParts[] = {
     {"atomics", measure_atomics},
     {"barriers and stores", measure_barriers_and_stores},
     {"bandwidth", measure_bandwidth},
+    {"busy device memory", measure_busy_memory},
     {"L2 by footprint", measure_sweeps},
     {"launches", measure_launches},
     {"blocks", measure_blocks},

@@ -55,19 +55,33 @@ void add_pointer_loads(List& list) {
   }
 }
 
-/// A linear congruence gives the next line; the zero that was loaded makes it wait.
+/// A linear congruence gives the next line, its high bits, which follow no pattern, with the low
+/// ones; the zero that was loaded makes it wait.
 void add_random(List& list) {
-  const TimedKernel kernel{
+  const char setup[] =
       "  mov.u32 %r0, %clock; mov.u32 %t, %smid; mad.lo.u32 %r0, %t, 40503, %r0;\n"
       "  shr.u32 %t, %global, 5; mad.lo.u32 %r0, %t, 2654435761, %r0;\n"
       "  shfl.sync.idx.b32 %r0, %r0, 0, 31, -1;\n"
-      "  cvt.u32.u64 %rb, %b; mul.wide.u32 %w1, %lane, 4; add.u64 %w1, %w1, %a;\n",
-      repeated("  mad.lo.u32 %r0, %r0, 1664525, 1013904223; shr.u32 %t, %r0, 4;\n"
-               "  and.b32 %t, %t, %rb; mad.wide.u32 %w0, %t, 128, %w1;\n"
-               "  ld.global.ca.b32 %t, [%w0]; add.u32 %r0, %r0, %t;\n",
-               8),
-      kFoldWord};
-  list.add("random", {"LDG"}, 8, kernel);
+      "  cvt.u32.u64 %rb, %b; mul.wide.u32 %w1, %lane, 4; add.u64 %w1, %w1, %a;\n";
+  const std::string next =
+      "  mad.lo.u32 %r0, %r0, 1664525, 1013904223; shr.u32 %t, %r0, 15;\n"
+      "  xor.b32 %t, %t, %r0; and.b32 %t, %t, %rb; mad.wide.u32 %w{c}, %t, 128, %w1;\n";
+  const std::string load = for_chain(next, 0) + "  ld.global.ca.b32 %t, [%w0];\n";
+  const char wait[] = "  add.u32 %r0, %r0, %t;\n";
+  list.add("random", {"LDG"}, 8, {setup, repeated(load + wait, 8), kFoldWord});
+  // Of four arrays that lie as far apart as large ones do.
+  list.add("random_four", {"LDG"}, 32,
+           {setup,
+            repeated(for_chain(next, 0) +
+                         "  ld.global.ca.b32 %t, [%w0]; ld.global.ca.b32 %r1, [%w0+536870912];\n"
+                         "  ld.global.ca.b32 %r2, [%w0+1073741824];\n"
+                         "  ld.global.ca.b32 %r3, [%w0+1610612736];\n"
+                         "  add.u32 %t, %t, %r1; add.u32 %r2, %r2, %r3; add.u32 %t, %t, %r2;\n" +
+                         wait,
+                     8),
+            kFoldWord});
+  list.add("random_copy", {"LDG", "STG"}, 16,
+           {setup, repeated(load + wait + "  st.global.b32 [%w0], %t;\n", 8), kFoldWord});
 }
 
 void add_shared(List& list) {

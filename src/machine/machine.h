@@ -47,6 +47,12 @@ struct MemoryFigures {
   double l2_latency = 0;      ///< the near part of a split cache
   double l2_far_latency = 0;  ///< the far part; as `l2_latency` where there is only one
   double dram_latency = 0;
+  /// By how much a load takes longer or shorter than that: who waits for several waits for the
+  /// slowest.
+  double dram_latency_spread = 0;
+  /// Cycles that a load of device memory takes longer where that is busy for a share u of the time,
+  /// over u / sqrt(1 - u): where all read, and where some write.
+  double dram_busy_read_cycles = 0, dram_busy_mixed_cycles = 0;
   double line_bytes = 128, sector_bytes = 32;
   double l1_bytes = 0;  ///< per multiprocessor, shared memory included
   double l2_bytes = 0;

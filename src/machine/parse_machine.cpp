@@ -163,6 +163,9 @@ MemoryFigures read_memory(const Json& object, std::string& problem) {
   memory.dram_copy_bytes_per_second = fields.figure("dram_copy_bytes_per_second", true);
   const std::pair<const char*, double*> optional[] = {
       {"partial_write_cost", &memory.partial_write_cost},
+      {"dram_latency_spread", &memory.dram_latency_spread},
+      {"dram_busy_read_cycles", &memory.dram_busy_read_cycles},
+      {"dram_busy_mixed_cycles", &memory.dram_busy_mixed_cycles},
       {"constant_bytes", &memory.constant_bytes},
       {"constant_miss_cycles", &memory.constant_miss_cycles},
       {"constant_uniform_miss_cycles", &memory.constant_uniform_miss_cycles},

@@ -14,6 +14,7 @@ struct PipeOfClass {
 // The first that fits; a class named "tensor_16816" is one of "tensor".
 constexpr PipeOfClass kPipes_[] = {
     {"integer_multiply", Pipe::fma_heavy},
+    {"dot_product", Pipe::fma_heavy},
     {"integer_wide", Pipe::special},
     {"integer", Pipe::alu},
     {"fp16", Pipe::fma},
@@ -28,6 +29,7 @@ constexpr PipeOfClass kPipes_[] = {
     {"uniform", Pipe::uniform},
     {"vote", Pipe::alu},
     {"shuffle", Pipe::memory},
+    {"load_constant", Pipe::constant},
     {"load", Pipe::memory},
     {"store", Pipe::memory},
     {"atomic", Pipe::memory},
@@ -54,6 +56,7 @@ const char* name_of(Pipe pipe) {
                                                  "tensor unit",
                                                  "uniform unit",
                                                  "branch unit",
+                                                 "constant unit",
                                                  "load/store unit"};
   return kNames[static_cast<size_t>(pipe)];
 }

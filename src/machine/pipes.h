@@ -20,9 +20,10 @@ enum class Pipe : uint8_t {
   tensor,
   uniform,
   branch,
+  constant,  ///< loads of constants into registers
   memory
 };
-inline constexpr size_t kPipes = 10;
+inline constexpr size_t kPipes = 11;
 const char* name_of(Pipe pipe);
 
 /// The figures of a class, or of "default".
