@@ -17,7 +17,9 @@ std::array<double, kPipes> math_cycles(const MachineModel& machine,
                                        const Instruction& instruction) {
   std::array<double, kPipes> cycles{};
   const PipeUse use = pipe_use(machine, instruction);
-  if (use.pipe == Pipe::none || use.pipe == Pipe::branch || use.pipe == Pipe::memory) return cycles;
+  const bool computes = use.pipe != Pipe::none && use.pipe != Pipe::branch &&
+                        use.pipe != Pipe::constant && use.pipe != Pipe::memory;
+  if (!computes) return cycles;
   cycles[size_t(use.pipe)] = use.cycles;
   if (use.pipe == Pipe::fma || use.pipe == Pipe::fma_heavy)
     cycles[size_t(Pipe::fma)] = use.cycles / 2;

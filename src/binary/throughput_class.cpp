@@ -34,6 +34,8 @@ std::string sass_class(std::string_view opcode, OpClass op_class, MemorySpace sp
   if ((base == "IMAD" && op_class != OpClass::integer_multiply) || base == "VIADD")
     return "integer_multiply";
   if (base == "FCHK") return "special";
+  if (base == "IDP") return "dot_product_4";
+  if (base == "FMNMX" || base == "FSETP" || base == "FSEL") return "integer";
   switch (op_class) {
     case OpClass::integer_multiply:
       return opcode.find(".WIDE") != opcode.npos || opcode.find(".HI") != opcode.npos
