@@ -9,7 +9,7 @@ extern "C" __global__ void bitonic_step(int* keys, int n, int j, int k) {
   if (i >= n || partner <= i) return;
   int a = keys[i], b = keys[partner];
   bool ascending = (i & k) == 0;
-  if ((a > b) == ascending) {
+  if ((a > b) == ascending) {  // trips: bitonic_swap
     keys[i] = b;
     keys[partner] = a;
   }
@@ -110,7 +110,8 @@ KERNELS(sort) {
   for (int block : {128, 256, 512, 1024})
     for (int n : {1 << 20, 1 << 22, 1 << 24}) {
       CASE(bitonic_step, n / block, block, 0)
-          .ints("keys", n, 1u << 31).arg("n", n).arg("j", 1 << 12).arg("k", 1 << 13);
+          .ints("keys", n, 1u << 31).arg("n", n).arg("j", 1 << 12).arg("k", 1 << 13)
+          .trips("bitonic_swap", 0);  // each launch after the first finds its pairs in order
       CASE(bitonic_shared, n / (2 * block), block, 8 * block)
           .ints("in", n, 1u << 31).zeros("out", 4 * n);
       CASE(merge_rank, n / block, block, 0)
