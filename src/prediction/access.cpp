@@ -44,9 +44,9 @@ uint16_t bank_passes(const LaneValues& addresses, uint32_t mask, uint32_t words)
   return most;
 }
 
-/// Passes through the banks: 8 bytes for each thread go in two parts and 16 in four, of which two
-/// that want the same or different banks go together.
-uint16_t passes_of(const LaneValues& addresses, uint32_t mask, uint32_t words) {
+/// Passes through the banks: 8 bytes for each thread go in two parts and 16 in four, of which, in
+/// shared memory, two that want the same or different banks go together.
+uint16_t passes_of(const LaneValues& addresses, uint32_t mask, uint32_t words, bool shared) {
   const uint32_t parts = std::min<uint32_t>(words, 4), width = kLanes / parts;
   const uint32_t one = width == kLanes ? ~0u : (1u << width) - 1;
   uint32_t all = 0;
@@ -55,7 +55,7 @@ uint16_t passes_of(const LaneValues& addresses, uint32_t mask, uint32_t words) {
     const uint32_t second = part + 1 < parts ? mask & one << (part + 1) * width : 0;
     const uint32_t apart = (first ? bank_passes(addresses, first, words) : 0u) +
                            (second ? bank_passes(addresses, second, words) : 0u);
-    if (first && second && bank_passes(addresses, first | second, words) == 1)
+    if (shared && first && second && bank_passes(addresses, first | second, words) == 1)
       all += 1;
     else
       all += apart;
@@ -98,7 +98,7 @@ Access shared_access(const Step& step, const LaneValues& addresses, uint32_t mas
     return access;
   }
   const uint32_t words = std::max<uint32_t>(1, step.bytes / 4u);
-  access.wavefronts = passes_of(addresses, mask, words);
+  access.wavefronts = passes_of(addresses, mask, words, true);
   access.ideal =
       static_cast<uint16_t>((static_cast<uint32_t>(access.lanes) * words + kLanes - 1) / kLanes);
   return access;
@@ -122,7 +122,7 @@ Access global_access(const Step& step, const LaneValues& addresses, uint32_t mas
   access.wavefronts = step.op == Op::atomic
                           ? most_on_one_address(addresses, mask)
                           : std::max(tag_passes(access, sectors),
-                                     passes_of(addresses, mask, std::max(1u, bytes / 4)));
+                                     passes_of(addresses, mask, std::max(1u, bytes / 4), false));
   return access;
 }
 

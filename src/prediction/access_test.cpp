@@ -53,6 +53,7 @@ TEST(Access, WordsOfOneBankTakeTurns) {
 TEST(Access, PartsThatWantTheSameGoTogether) {
   EXPECT_EQ(shared(0, 8).wavefronts, 1u);
   EXPECT_EQ(shared(0, 16).wavefronts, 2u);
+  EXPECT_EQ(global(0, 0, 8).wavefronts, 2u) << "not in global memory";
 }
 
 TEST(Access, LinesAreLookedUpFourAtATime) {

@@ -38,10 +38,15 @@ constexpr std::array<std::string_view, kCounts> kNames{"integer",
                                                        "other",
                                                        "lanes",
                                                        "lanes_integer",
+                                                       "lanes_multiply",
+                                                       "lanes_compare",
                                                        "lanes_fp32",
                                                        "lanes_fp64",
                                                        "lanes_special",
                                                        "lanes_memory",
+                                                       "lanes_shared",
+                                                       "bits_integer",
+                                                       "bits_float",
                                                        "registers_read",
                                                        "registers_written",
                                                        "shared_passes_read",
@@ -51,6 +56,7 @@ constexpr std::array<std::string_view, kCounts> kNames{"integer",
                                                        "l2_sectors_read",
                                                        "l2_sectors_written",
                                                        "l2_sectors_atomic",
+                                                       "l2_requests",
                                                        "dram_bytes_read",
                                                        "dram_bytes_written",
                                                        "atomic_lanes",
@@ -149,17 +155,24 @@ Count count_of(const Step& step) {
 }
 
 Count lanes_of(const Step& step) {
-  switch (step.timing.pipe) {
-    case Pipe::fma:
-    case Pipe::fma_heavy:
+  if (step.op == Op::compare) return Count::lanes_compare;
+  if (step.op == Op::float_compare && step.op_class != OpClass::fp64) return Count::lanes_compare;
+  switch (step.op_class) {
+    case OpClass::integer_multiply:
+      return Count::lanes_multiply;
+    case OpClass::fp16:
+    case OpClass::fp32:
       return Count::lanes_fp32;
-    case Pipe::fp64:
-    case Pipe::tensor:
+    case OpClass::fp64:
+    case OpClass::tensor:
       return Count::lanes_fp64;
-    case Pipe::special:
+    case OpClass::special:
+    case OpClass::conversion:
       return Count::lanes_special;
-    case Pipe::memory:
-      return Count::lanes_memory;
+    case OpClass::load:
+    case OpClass::store:
+    case OpClass::atomic:
+      return step.space == MemorySpace::shared ? Count::lanes_shared : Count::lanes_memory;
     default:
       return Count::lanes_integer;
   }
@@ -209,6 +222,10 @@ class Counter {
     out_[count_of(step)] += times;
     out_[Count::lanes] += times * event.lanes;
     if (step.timing.pipe != Pipe::uniform) out_[lanes_of(step)] += times * event.lanes;
+    const bool is_float = step.op_class == OpClass::fp32 || step.op_class == OpClass::fp64 ||
+                          step.op_class == OpClass::special;
+    if (step.timing.pipe != Pipe::uniform)
+      out_[is_float ? Count::bits_float : Count::bits_integer] += times * event.changed;
     if (step.timing.pipe != Pipe::none)
       out_[cycles_of(step.timing.pipe)] += times * step.timing.pipe_cycles;
     count_registers(event.step, times);
@@ -243,6 +260,7 @@ class Counter {
     out_[Count::l1_sectors] += times * access.sectors;
     out_[Count::l1_lines] += times * access.lines;
     const double beyond = times * facts_.memory.l2_sectors[event.access];
+    out_[Count::l2_requests] += beyond * access.lines / std::max<double>(1, access.sectors);
     if (step.op == Op::atomic) {
       out_[Count::l2_sectors_atomic] += beyond;
       out_[facts_.memory.hot[event.step] ? Count::atomic_lanes_hot : Count::atomic_lanes] +=
@@ -259,7 +277,7 @@ class Counter {
   void count_dram() {
     for (const auto& [key, use] : facts_.memory.uses)
       out_[key % 2 ? Count::dram_bytes_written : Count::dram_bytes_read] +=
-          use.l2_bytes * use.dram_share;
+          use.l2_bytes * use.dram_share * use.granule_cost;
     out_[Count::footprint_bytes] = facts_.memory.footprint_bytes;
   }
 

@@ -43,10 +43,16 @@ enum class Count : uint8_t {
   // Lanes of them.
   lanes,
   lanes_integer,
+  lanes_multiply,
+  lanes_compare,
   lanes_fp32,
   lanes_fp64,
   lanes_special,
-  lanes_memory,
+  lanes_memory,  ///< of global and local memory
+  lanes_shared,
+  // Bits that change from result to result.
+  bits_integer,
+  bits_float,
   // 32-bit registers of warps that are read and written.
   registers_read,
   registers_written,
@@ -58,6 +64,7 @@ enum class Count : uint8_t {
   l2_sectors_read,
   l2_sectors_written,
   l2_sectors_atomic,
+  l2_requests,  ///< of up to four sectors of a line
   dram_bytes_read,
   dram_bytes_written,
   atomic_lanes,

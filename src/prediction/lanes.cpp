@@ -136,6 +136,29 @@ void Lanes::write(int16_t slot, bool wide, const LaneValues& values, uint32_t un
     unknown_[part] = (unknown_[part] & ~mask) | (unknown & mask);
 }
 
+uint16_t Lanes::changed_bits(const Step& step, uint32_t mask) {
+  if (step.result == kNoSlot || step.op == Op::load) return 0;
+  const auto at = static_cast<size_t>(step.result);
+  const bool is_float = step.op_class == OpClass::fp32 || step.op_class == OpClass::fp64 ||
+                        step.op_class == OpClass::special;
+  uint32_t sum = 0;
+  for (uint32_t i = 0; i < kLanes; ++i) {
+    if (!(mask >> i & 1)) continue;
+    uint32_t now = values_[at][i];
+    if (is_float && (unknown_[at] >> i & 1))
+      now = 0x3f000000 | (static_cast<uint32_t>(mix(now)) & 0x7fffff);
+    sum += static_cast<uint32_t>(std::popcount(now ^ last_[i]));
+    last_[i] = now;
+    if (step.wide) {
+      now = values_[at + 1][i];
+      if (is_float && (unknown_[at + 1] >> i & 1)) now = static_cast<uint32_t>(mix(now + 1));
+      sum += static_cast<uint32_t>(std::popcount(now ^ last_high_[i]));
+      last_high_[i] = now;
+    }
+  }
+  return static_cast<uint16_t>(sum);
+}
+
 void Lanes::set_origin(int16_t slot, uint32_t slots, uint32_t origin) {
   if (slot == kNoSlot) return;
   for (uint32_t i = 0; i < slots; ++i) origin_[static_cast<size_t>(slot) + i] = origin;

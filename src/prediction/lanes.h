@@ -55,6 +55,9 @@ class Lanes {
   }
   void set_origin(int16_t slot, uint32_t slots, uint32_t origin);
 
+  /// Bits in which a step's result differs from what its lanes made before it.
+  uint16_t changed_bits(const Step& step, uint32_t mask);
+
   /// What changed since another state, for going on with a loop without running it.
   struct State {
     std::vector<std::array<uint32_t, kLanes>> values;
@@ -93,6 +96,7 @@ class Lanes {
   std::vector<std::array<uint32_t, kLanes>> values_;
   std::vector<uint32_t> unknown_, origin_;
   std::vector<uint32_t> predicates_, predicates_unknown_;
+  std::array<uint32_t, kLanes> last_{}, last_high_{};
 };
 
 }  // namespace fathom

@@ -88,6 +88,9 @@ class Planner {
       const std::vector<const WarpTrace*> warps = warps_of(block);
       if (!warps.empty()) pass_through_l1(warps);
     }
+    look_at_whole_block();
+    if (!walk_.whole.empty()) find_repeats();
+    count_l1();
     keep_scattered();
     if (total_sectors_ > 0) plan_.l1_hit_share = 1 - missed_sectors_ / total_sectors_;
     count_traffic();
@@ -108,12 +111,20 @@ class Planner {
     return event.access != kNoAccess && walk_.accesses[event.access].sectors > 0;
   }
 
-  /// Warps take turns, one access each, as they would if they ran alike. With fewer warps than in
-  /// reality the cache is smaller, too.
-  void pass_through_l1(const std::vector<const WarpTrace*>& warps) {
+  uint32_t running() const {
+    const double blocks = std::ceil(static_cast<double>(launch_.blocks()) / active_);
+    return static_cast<uint32_t>(std::clamp<double>(blocks, 1, resident_));
+  }
+  /// What L1 has for some warps of a block. With fewer warps than in reality it is smaller, too.
+  SectorCache cache_for(size_t warps) const {
     const double share =
-        static_cast<double>(warps.size()) / std::max(1u, resident_ * launch_.warps_per_block());
-    SectorCache cache(l1_size(machine_, program_.shape, resident_) * std::min(1.0, share));
+        static_cast<double>(warps) / std::max(1u, running() * launch_.warps_per_block());
+    return SectorCache(l1_size(machine_, program_.shape, resident_) * std::min(1.0, share));
+  }
+
+  /// Warps take turns, one access each, as they would if they ran alike.
+  template <typename Visit>
+  void take_turns(const std::vector<const WarpTrace*>& warps, Visit visit) const {
     std::vector<size_t> at(warps.size(), 0);
     for (bool any = true; any;) {
       any = false;
@@ -122,24 +133,132 @@ class Planner {
         while (at[w] < events.size() && !in_memory(events[at[w]])) ++at[w];
         if (at[w] == events.size()) continue;
         any = true;
-        one_access(events[at[w]++], cache);
+        visit(events[at[w]++]);
       }
     }
   }
 
-  void one_access(const Event& event, SectorCache& cache) {
-    const Access& access = walk_.accesses[event.access];
+  void pass_through_l1(const std::vector<const WarpTrace*>& warps) {
+    SectorCache cache = cache_for(warps.size());
+    take_turns(warps, [&](const Event& event) {
+      plan_.l2_sectors[event.access] = missed_by(event, cache);
+    });
+  }
+
+  bool loads(const Event& event) const {
     const Step& step = program_.steps[event.step];
-    const bool loads =
-        (step.op == Op::load || step.op == Op::asynchronous_copy) && !step.bypasses_l1;
+    return (step.op == Op::load || step.op == Op::asynchronous_copy) && !step.bypasses_l1;
+  }
+  float missed_by(const Event& event, SectorCache& cache) const {
+    const Access& access = walk_.accesses[event.access];
+    if (!loads(event)) return access.sectors;
     float missed = 0;
-    for (uint32_t i = 0; i < access.sectors; ++i) {
-      const uint64_t sector = walk_.sectors[access.first_sector + i];
-      if (!loads || !cache.touch(sector)) ++missed;
+    for (uint32_t i = 0; i < access.sectors; ++i)
+      if (!cache.touch(walk_.sectors[access.first_sector + i])) ++missed;
+    return missed;
+  }
+
+  struct Misses {
+    double sectors = 0, missed = 0;
+    double rate() const { return sectors > 0 ? missed / sectors : 0; }
+    void add(double all, double of_them) { sectors += all, missed += of_them; }
+  };
+  using MissesByStep = std::unordered_map<uint32_t, Misses>;
+  void add_misses(const Event& event, double missed, MissesByStep& all) const {
+    if (loads(event))
+      all[event.step].add(walk_.accesses[event.access].sectors * event.weight,
+                          missed * event.weight);
+  }
+  static std::vector<const WarpTrace*> all_of(const std::vector<WarpTrace>& traces) {
+    std::vector<const WarpTrace*> warps;
+    for (const WarpTrace& each : traces) warps.push_back(&each);
+    return warps;
+  }
+  MissesByStep misses_of(const std::vector<const WarpTrace*>& warps, SectorCache& cache) const {
+    MissesByStep misses;
+    take_turns(warps,
+               [&](const Event& event) { add_misses(event, missed_by(event, cache), misses); });
+    return misses;
+  }
+  static double rate_of(const MissesByStep& misses, uint32_t step) {
+    const auto found = misses.find(step);
+    return found == misses.end() ? 0 : found->second.rate();
+  }
+
+  /// What a block asks of L2 once more, and what it asked for in between.
+  struct Repeats {
+    double sectors = 0, all = 0;
+    std::vector<std::pair<double, double>> distances;  ///< in sectors, and how many of them
+  };
+  void find_repeats() {
+    SectorCache cache = cache_for(walk_.whole.size());
+    std::unordered_map<uint64_t, double> last;
+    double asked = 0;
+    take_turns(all_of(walk_.whole), [&](const Event& event) {
+      const Access& access = walk_.accesses[event.access];
+      Repeats& repeats = repeats_[MemoryPlan::use_of(walk_, access, program_.steps[event.step].op)];
+      const bool cached = loads(event);
+      for (uint32_t i = 0; i < access.sectors; ++i) {
+        const uint64_t sector = walk_.sectors[access.first_sector + i];
+        if (cached && cache.touch(sector)) continue;
+        asked += event.weight;
+        repeats.all += event.weight;
+        const auto [before, is_new] = last.emplace(sector, asked);
+        if (is_new) continue;
+        repeats.sectors += event.weight;
+        repeats.distances.emplace_back(asked - before->second, event.weight);
+        before->second = asked;
+      }
+    });
+  }
+
+  /// Warps find what their neighbours asked for, and blocks what those beside and before them did.
+  /// Sample warps lie too far apart for that: of each load, they miss as many times fewer sectors
+  /// as a block does of which all warps were looked at.
+  void look_at_whole_block() {
+    if (walk_.whole.empty()) return;
+    MissesByStep apart;
+    for (const WarpTrace* warp : warps_of(0))
+      for (const Event& event : warp->events)
+        if (in_memory(event)) add_misses(event, plan_.l2_sectors[event.access], apart);
+    std::vector<const WarpTrace*> warps = all_of(walk_.whole);
+    const std::vector<const WarpTrace*> others = all_of(walk_.beside);
+    SectorCache cache = cache_for(warps.size());
+    const MissesByStep alone = misses_of(warps, cache);
+    MissesByStep together = alone, next = alone;
+    if (!others.empty()) {
+      SectorCache used = cache_for(warps.size());
+      misses_of(others, used);
+      next = misses_of(warps, used);
+      warps.insert(warps.end(), others.begin(), others.end());
+      SectorCache both = cache_for(warps.size());
+      together = misses_of(warps, both);
     }
-    plan_.l2_sectors[event.access] = missed;
-    if (loads)
-      total_sectors_ += access.sectors * event.weight, missed_sectors_ += missed * event.weight;
+    const double blocks = std::max(1.0, static_cast<double>(launch_.blocks()) / active_);
+    std::unordered_map<uint32_t, float> factors;
+    for (const auto& [step, misses] : apart) {
+      if (misses.missed == 0 || !alone.count(step)) continue;
+      const double first = rate_of(alone, step);
+      // What two ask for at once is missed by one of them.
+      const double shared = std::clamp(2 * (first - rate_of(together, step)), 0.0, first);
+      const double rate = std::min(first - shared * (1 - 1.0 / running()),
+                                   first + (rate_of(next, step) - first) * (1 - 1 / blocks));
+      factors[step] = static_cast<float>(std::clamp(rate / misses.rate(), 0.0, 1.0));
+    }
+    for (const WarpTrace& warp : walk_.warps)
+      for (const Event& event : warp.events)
+        if (in_memory(event) && factors.count(event.step))
+          plan_.l2_sectors[event.access] *= factors[event.step];
+  }
+
+  void count_l1() {
+    for (const WarpTrace& warp : walk_.warps) {
+      for (const Event& event : warp.events) {
+        if (!in_memory(event) || !loads(event)) continue;
+        total_sectors_ += walk_.accesses[event.access].sectors * event.weight;
+        missed_sectors_ += plan_.l2_sectors[event.access] * event.weight;
+      }
+    }
   }
 
   struct Extent {
@@ -220,7 +339,8 @@ class Planner {
   Touched touched_by(uint32_t block) {
     Touched touched;
     std::map<uint64_t, double> last;
-    const std::vector<const WarpTrace*> warps = warps_of(block);
+    const std::vector<const WarpTrace*> warps =
+        block == 0 && !walk_.whole.empty() ? all_of(walk_.whole) : warps_of(block);
     for (const WarpTrace* warp : warps) {
       last.clear();
       for (const Event& event : warp->events) {
@@ -321,6 +441,7 @@ class Planner {
     for (const auto& [buffer, total] : middle.total) {
       BufferUse& use = plan_.uses[buffer];
       use.unique_bytes = use.wave_bytes = total * kSector;
+      own_bytes_ += total * kSector;
       use.granule_cost = granule_cost(middle, buffer);
       for (size_t d = 0; d < 3; ++d) {
         if (!next[d]) continue;
@@ -331,6 +452,9 @@ class Planner {
         use.unique_bytes *= 1 + (launch_.grid[d] - 1) * fresh;
         use.wave_bytes *= 1 + (at_once[d] - 1) * fresh;
       }
+      const auto size = launch_.buffers.find(buffer / 2);
+      if (size != launch_.buffers.end())
+        use.unique_bytes = std::min(use.unique_bytes, static_cast<double>(size->second));
       const auto random = random_.find(buffer);
       if (random != random_.end()) {
         const double most = reach(buffer, random->second),
@@ -366,6 +490,17 @@ class Planner {
     return std::clamp(1 - kKeptAtRandom * kept / std::max(use.place_bytes, 1.0), 0.0, 1.0);
   }
 
+  /// Sectors that come from memory once more, as L2 lost them: all blocks that run at once ask for
+  /// theirs in between.
+  template <typename Missing>
+  double repeats_missing(const Repeats& own, Missing missing) const {
+    const double at_once = wave_place_bytes_ / std::max(1.0, own_bytes_);
+    double sum = 0;
+    for (const auto& [distance, weight] : own.distances)
+      sum += weight * missing(distance * kSector * at_once);
+    return sum;
+  }
+
   void share_out() {
     const MemoryFigures& memory = machine_.prediction->memory;
     // Of a device that nobody measured: from nine tenths of its L2 to twice that.
@@ -382,7 +517,12 @@ class Planner {
       const double again = std::max(0.0, use.wave_bytes * waves - use.unique_bytes);
       const double all = use.l2_bytes;
       const double repeats = std::max(0.0, all - use.unique_bytes - again);
-      double later = between_waves * (again + repeats * 0.5);
+      double later = between_waves * again;
+      const auto own = repeats_.find(buffer);
+      if (own == repeats_.end() || own->second.all == 0)
+        later += between_waves * repeats * 0.5;
+      else
+        later += repeats_missing(own->second, missing) * all / own->second.all;
       if (random_.count(buffer) > 0)
         later = std::max(later, missing_at_random(use, kept) * (again + repeats));
       const double from_memory = cold * use.unique_bytes + later;
@@ -414,6 +554,8 @@ class Planner {
   uint32_t resident_, active_;
   MemoryPlan plan_;
   std::map<uint64_t, std::unordered_set<uint64_t>> random_;  ///< sectors at made-up addresses
+  std::map<uint64_t, Repeats> repeats_;                      ///< of the first block, by use
+  double own_bytes_ = 0;                                     ///< that the first block touches
   double total_sectors_ = 0, missed_sectors_ = 0, place_bytes_ = 0, wave_place_bytes_ = 0;
 };
 

@@ -55,8 +55,7 @@ Result<PowerModel> PowerModel::parse(std::string_view text, const std::string& f
     model.most_ = json.at("most_watts").get<double>();
     if (!(model.least_ > 0 && model.least_ <= model.most_)) return broken;
     const size_t features = model.names_.size();
-    const Json &physical = json.at("physical"), &linear = json.at("linear"),
-               &trees = json.at("trees");
+    const Json &physical = json.at("physical"), &trees = json.at("trees");
     model.physical_weight_ = physical.at("weight").get<double>();
     model.idle_ = physical.at("idle_watts").get<double>();
     model.events_ = physical.at("features").get<std::vector<uint32_t>>();
@@ -64,18 +63,6 @@ Result<PowerModel> PowerModel::parse(std::string_view text, const std::string& f
     if (model.events_.size() != model.event_watts_.size()) return broken;
     for (uint32_t each : model.events_)
       if (each >= features) return broken;
-    model.linear_weight_ = linear.at("weight").get<double>();
-    model.mean_ = linear.at("mean").get<double>();
-    const std::pair<const char*, std::vector<double>*> vectors[] = {
-        {"logarithm", &model.logarithm_},
-        {"centre", &model.centre_},
-        {"scale", &model.scale_},
-        {"slopes", &model.slopes_}};
-    for (const auto& [name, into] : vectors) {
-      *into = linear.at(name).get<std::vector<double>>();
-      if (into->size() != features) return broken;
-    }
-    model.trees_weight_ = trees.at("weight").get<double>();
     model.base_ = trees.at("base").get<double>();
     for (const Json& each : trees.at("trees")) {
       Result<DecisionTree> tree = read_tree(each, features + 1, broken);
@@ -94,17 +81,6 @@ double PowerModel::physical(const std::vector<double>& features) const {
   return std::log(std::max(1.0, watts));
 }
 
-double PowerModel::linear(const std::vector<double>& features) const {
-  double sum = mean_;
-  for (size_t i = 0; i < features.size(); ++i) {
-    const double value = logarithm_[i] > 0
-                             ? std::log(std::max(0.0, features[i]) / logarithm_[i] + 0.1)
-                             : features[i];
-    sum += slopes_[i] * (value - centre_[i]) / scale_[i];
-  }
-  return sum;
-}
-
 double PowerModel::trees(const std::vector<double>& features, double physical) const {
   // Single precision, as the trees were grown.
   std::vector<float> narrow(features.begin(), features.end());
@@ -117,8 +93,7 @@ double PowerModel::trees(const std::vector<double>& features, double physical) c
 double PowerModel::watts(const std::vector<double>& features) const {
   FATHOM_INVARIANT(features.size() == names_.size());
   const double events = physical(features);
-  const double logarithm = physical_weight_ * events + linear_weight_ * linear(features) +
-                           trees_weight_ * trees(features, events);
+  const double logarithm = physical_weight_ * events + trees(features, events);
   return std::clamp(std::exp(logarithm), least_, most_);
 }
 

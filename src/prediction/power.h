@@ -27,8 +27,8 @@ struct DecisionTree {
   std::vector<Node> nodes;
 };
 
-/// A blend of three models of the logarithm of the power in watts: energies of events, a linear
-/// one, and boosted trees. benchmarks/prediction/power.py trains it and writes the file.
+/// A blend of two models of the logarithm of the power in watts: energies of events, and boosted
+/// trees. benchmarks/prediction/power.py trains it and writes the file.
 class PowerModel {
  public:
   /// Errors: the file is no such model.
@@ -41,21 +41,16 @@ class PowerModel {
 
  private:
   double physical(const std::vector<double>& features) const;
-  double linear(const std::vector<double>& features) const;
   double trees(const std::vector<double>& features, double physical) const;
 
   std::string device_;
   std::vector<std::string> names_;
   double least_ = 0, most_ = 0;  ///< watts that were ever measured
-  double physical_weight_ = 0, linear_weight_ = 0, trees_weight_ = 0;
+  double physical_weight_ = 0;
   // Idle power, and watts for each unit of some features: the logarithm of the sum.
   double idle_ = 0;
   std::vector<uint32_t> events_;
   std::vector<double> event_watts_;
-  // mean + slopes . z, where z are features, made logarithms where `logarithm_` is not 0, centred
-  // and scaled.
-  double mean_ = 0;
-  std::vector<double> logarithm_, centre_, scale_, slopes_;
   // base + sum of leaves; the last feature is what the energies of events say.
   double base_ = 0;
   std::vector<DecisionTree> trees_;

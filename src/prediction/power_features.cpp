@@ -45,8 +45,8 @@ class Features {
     add("issue", instructions_ / cycles_);
     rate("registers_moved", {Count::registers_read, Count::registers_written});
     rate("multiplications", {Count::integer_multiply, Count::integer_multiply_wide});
-    rate("controlling", {Count::control, Count::barrier, Count::uniform, Count::special_register,
-                         Count::predicate});
+    rate("controlling", {Count::control, Count::barrier, Count::predicate});
+    rate("constants", {Count::uniform, Count::special_register, Count::load_constant});
     rate("shared_passes", {Count::shared_passes_read, Count::shared_passes_written});
     rate("exchanges", {Count::shuffle, Count::vote});
     rate("global_accesses", {Count::load_global, Count::store_global});

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <regex>
 
 #include "prediction/power_data.h"
 #include "prediction/testing.h"
@@ -22,12 +23,11 @@ std::string shipped() {
   return text;
 }
 
-// One event, one slope and one tree, small enough for a calculator.
+// One event and two trees, small enough for a calculator.
 const char* const kSmall = R"({"device": "D", "features": ["a", "b"], "least_watts": 10,
-  "most_watts": 1000, "physical": {"weight": 0.25, "idle_watts": 100, "features": [1],
-  "watts": [20]}, "linear": {"weight": 0.25, "mean": 5, "logarithm": [2, 0], "centre": [0, 1],
-  "scale": [1, 2], "slopes": [0.5, 0.25]}, "trees": {"weight": 0.5, "base": 5, "trees": [
-  {"feature": [0, -1, -1], "value": [0.5, -0.5, 0.5], "right": [2, 0, 0]},
+  "most_watts": 1000, "physical": {"weight": 0.5, "idle_watts": 100, "features": [1],
+  "watts": [20]}, "trees": {"base": 2.5, "trees": [
+  {"feature": [0, -1, -1], "value": [0.5, -0.25, 0.25], "right": [2, 0, 0]},
   {"feature": [2, -1, -1], "value": [5, 0.125, -0.125], "right": [2, 0, 0]}]}})";
 
 TEST(Power, FollowsTheFormula) {
@@ -35,14 +35,16 @@ TEST(Power, FollowsTheFormula) {
   ASSERT_TRUE(model.ok());
   const auto expected = [](double a, double b) {
     const double events = std::log(100 + 20 * b);
-    const double linear = 5 + 0.5 * std::log(a / 2 + 0.1) + 0.25 * (b - 1) / 2;
-    const double trees = 5 + (a < 0.5 ? -0.5 : 0.5) + (events < 5 ? 0.125 : -0.125);
-    return std::exp(0.25 * events + 0.25 * linear + 0.5 * trees);
+    const double trees = 2.5 + (a < 0.5 ? -0.25 : 0.25) + (events < 5 ? 0.125 : -0.125);
+    return std::exp(0.5 * events + trees);
   };
   for (const auto& [a, b] : {std::pair{0.4, 1.0}, {0.6, 1.0}, {0.4, 3.0}, {0.6, 3.0}})
     EXPECT_NEAR(model->watts({a, b}), expected(a, b), 1e-3) << a << ' ' << b;
   EXPECT_DOUBLE_EQ(model->watts({0.6, 1e6}), 1000) << "no more than was ever measured";
-  EXPECT_DOUBLE_EQ(model->watts({1e-9, -1e6}), 10);
+  model = PowerModel::parse(std::regex_replace(std::string(kSmall), std::regex("2.5"), "0.5"),
+                            "small.json");
+  ASSERT_TRUE(model.ok());
+  EXPECT_DOUBLE_EQ(model->watts({0.4, -1e6}), 10) << "and no less";
 }
 
 TEST(Power, SaysWhatTheTrainingSaid) {
@@ -90,12 +92,11 @@ TEST(Power, BrokenModelsAreRefused) {
   const std::pair<const char*, const char*> changes[] = {
       {"\"features\": [1]", "\"features\": [2]"},
       {"\"watts\": [20]", "\"watts\": []"},
-      {"\"slopes\": [0.5, ", "\"slopes\": ["},
       {"\"right\": [2, 0", "\"right\": [1, 0"},
       {"\"right\": [2, 0", "\"right\": [3, 0"},
       {"\"feature\": [0, -1, -1]", "\"feature\": [3, -1, -1]"},
       {"\"feature\": [0, -1, -1]", "\"feature\": [0, -1, 0]"},
-      {"\"scale\": [1, 2]", "\"scale\": [\"x\", 2]"},
+      {"\"base\": 2.5", "\"base\": \"x\""},
       {"\"most_watts\": 1000", "\"most_watts\": 1"},
       {"\"device\"", "\"devices\""},
       {"{\"device\"", "[\"device\""}};

@@ -83,7 +83,9 @@ Result<KernelPrediction> predict(const Program& program, const Launch& launch,
                  out.name, "choose a smaller block"};
   const auto active =
       static_cast<uint32_t>(std::min<uint64_t>(machine.multiprocessors, launch.blocks()));
-  const Walk sample = walk(program, launch, {});
+  WalkLimits limits;
+  limits.multiprocessors = machine.multiprocessors;
+  const Walk sample = walk(program, launch, limits);
   const MemoryPlan memory =
       plan_memory(program, sample, launch, machine, out.occupancy.active_blocks, active);
   const KernelFacts facts =

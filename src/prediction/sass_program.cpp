@@ -28,6 +28,13 @@ ConstantValue driver_constant(const GpuBinary& binary, const Launch& launch, uin
   return {offset >= 0x100, 0};  // descriptors: any value will do
 }
 
+/// The compiler's code for operands that its short code in line does not cover.
+bool is_slow_path(std::string_view symbol) {
+  for (std::string_view part : {"slowpath", "mediumpath", "_div_rn_f64_full"})
+    if (symbol.find(part) != symbol.npos) return true;
+  return false;
+}
+
 class Maker {
  public:
   Maker(const GpuBinary& binary, const GpuSymbol& kernel, const MachineModel& machine,
@@ -155,7 +162,7 @@ class Maker {
         const auto found = step_at.find(target);
         if (found != step_at.end()) step.table_targets.push_back(found->second);
       }
-      step.slow_path = each.target_symbol.find("slowpath") != std::string::npos;
+      step.slow_path = is_slow_path(each.target_symbol);
       add_timing(each, step);
       step.timing.issues = static_cast<float>(register_read_cycles(each, before));
       before = &each;

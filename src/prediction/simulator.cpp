@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "prediction/lanes.h"
+
 namespace fathom {
 namespace {
 
@@ -20,6 +22,9 @@ constexpr double kWholeShare = 0.6;
 /// Lines side by side that one slice of L2 holds: on an H200, 8 to 32 of them are changed by atomic
 /// operations at 1/4.4 of the rate that as many slices would have (calibrate's "atomics_by_lines").
 constexpr double kNeighbours = 4.4;
+
+/// Cycles over which it is seen how busy device memory is.
+constexpr double kLoadCycles = 2000;
 
 /// Sectors of a line up to which its access is one at random.
 constexpr double kScattered = 1.25;
@@ -44,6 +49,7 @@ struct SimEvent {
   float lsu_cycles = 0, l2_bytes = 0, dram_bytes = 0, atomic_cycles = 0, extra_latency = 0;
   float constant_cycles = 0, constant_latency = 0;  ///< of misses of the cache of constants
   bool from_dram = false;
+  uint16_t requests = 1;  ///< of memory, whose latencies have little to do with each other
 };
 
 struct Warp {
@@ -54,10 +60,16 @@ struct Warp {
   std::array<double, 6> barriers{};
   std::array<Wait, 6> barrier_waits{};
   uint32_t block = 0;
+  uint64_t age = 0;  ///< by when it came
   bool at_block_barrier = false, done = true;
   std::vector<double> slot_ready;  ///< where dependences go by slot
   std::vector<Wait> slot_wait;
   double weighted = 0, plain = 0;
+  // When the next instruction could go but for its unit, and why not before.
+  bool known = false, misses_constants = false;
+  Pipe pipe = Pipe::none;
+  double can_go = 0;
+  Wait why = Wait::none;
 };
 
 struct BlockSlot {
@@ -113,6 +125,12 @@ class Multiprocessor {
     hot_rate_ = memory.atomic_same_address_per_second / clock / active;
     l2_latency_ = (memory.l2_latency + memory.l2_far_latency) / 2;
     dram_latency_ = std::max(l2_latency_, memory.dram_latency);
+    double read = 0, written = 0;
+    for (const auto& [use, each] : in_.memory.uses)
+      (use % 2 ? written : read) += each.l2_bytes * each.dram_share;
+    const double mixed = read + written > 0 ? std::min(1.0, 3 * written / (read + written)) : 0;
+    dram_busy_cycles_ = memory.dram_busy_read_cycles +
+                        mixed * (memory.dram_busy_mixed_cycles - memory.dram_busy_read_cycles);
   }
 
   struct Rates {
@@ -154,9 +172,8 @@ class Multiprocessor {
     out.kind = step.op == Op::store    ? Kind::global_store
                : step.op == Op::atomic ? Kind::atomic
                                        : Kind::global_load;
-    const double l1_cycles = access.sectors * 32.0 / figures_.memory.l1_bytes_per_cycle;
     const double passes = out.kind == Kind::atomic ? access.lines : access.wavefronts;
-    out.lsu_cycles = static_cast<float>(std::max<double>({out.lsu_cycles, passes, l1_cycles}));
+    out.lsu_cycles = std::max(out.lsu_cycles, static_cast<float>(passes));
     out.l2_bytes = in_.memory.l2_sectors[event.access] * 32;
     if (out.kind == Kind::global_load && access.sectors <= kScattered * access.lines)
       out.scattered = in_.memory.l2_sectors[event.access];
@@ -175,6 +192,10 @@ class Multiprocessor {
       if (partial && access.unknown && access.sectors <= kScattered * access.lines)
         out.dram_scattered = static_cast<float>(2 * in_.memory.l2_sectors[event.access] * share);
       const double chance = std::min(1.0, out.dram_bytes / 32.0);
+      // Lines side by side come together.
+      out.requests = access.sectors <= kScattered * access.lines
+                         ? access.lines
+                         : static_cast<uint16_t>((access.lines + 3) / 4);
       out.from_dram = static_cast<double>(salt * 2654435761u % 1024) < chance * 1024;
     }
     if (out.kind == Kind::atomic) {
@@ -239,6 +260,7 @@ class Multiprocessor {
     by_scheduler_.resize(schedulers_);
     for (uint32_t i = 0; i < warps_.size(); ++i) by_scheduler_[i % schedulers_].push_back(i);
     clock_.assign(schedulers_, 0);
+    issued_.assign(schedulers_, ~0u);
     free_.assign(schedulers_, {});
     constants_free_.assign(schedulers_, 0);
     for (uint32_t slot = 0; slot < slots; ++slot) {
@@ -264,6 +286,7 @@ class Multiprocessor {
       warp.trace = trace_of(blocks_started_, w);
       warp.ready = warp.last = time;
       warp.block = slot;
+      warp.age = blocks_started_ * warps + w;
       warp.done = warp.trace == nullptr || warp.trace->empty();
       if (in_.program.waits_by_slot) {
         warp.slot_ready.assign(in_.program.slots + in_.program.predicates + 1, 0);
@@ -293,8 +316,16 @@ class Multiprocessor {
     return ready;
   }
 
-  double unit_free(uint32_t scheduler, const Step& step, Wait& wait) const {
-    switch (step.timing.pipe) {
+  void look_ahead(Warp& warp) const {
+    const SimEvent& event = (*warp.trace)[warp.at];
+    warp.can_go = ready_time(warp, warp.why);
+    warp.pipe = in_.program.steps[event.step].timing.pipe;
+    warp.misses_constants = event.constant_cycles > 0;
+    warp.known = true;
+  }
+
+  double unit_free(uint32_t scheduler, Pipe pipe, Wait& wait) const {
+    switch (pipe) {
       case Pipe::none:
         return 0;
       case Pipe::memory:
@@ -306,7 +337,7 @@ class Multiprocessor {
                         free_[scheduler][static_cast<size_t>(Pipe::fma_heavy)]);
       default:
         wait = Wait::unit;
-        return free_[scheduler][static_cast<size_t>(step.timing.pipe)];
+        return free_[scheduler][static_cast<size_t>(pipe)];
     }
   }
 
@@ -316,24 +347,31 @@ class Multiprocessor {
     Wait wait = Wait::none;
   };
 
-  /// The warp that a scheduler issues next: of those that can go first, the one that waited
-  /// longest. (Were the oldest always first, the others would spend their time before the loops
-  /// that stand for many rounds.)
-  Choice choose(uint32_t scheduler) const {
+  /// The warp that a scheduler issues next: of those that can go first the one that went last, else
+  /// that which came first. (Taking turns makes all of a block's warps wait for memory, and for
+  /// each other at barriers, at the same times: tiled products come out a fifth too slow.)
+  Choice choose(uint32_t scheduler) {
     Choice best;
     for (uint32_t index : by_scheduler_[scheduler]) {
-      const Warp& warp = warps_[index];
+      Warp& warp = warps_[index];
       if (warp.done || warp.at_block_barrier) continue;
-      Wait wait = Wait::none, unit_wait = Wait::none;
-      double time = ready_time(warp, wait);
-      const SimEvent& event = (*warp.trace)[warp.at];
-      const double unit = unit_free(scheduler, in_.program.steps[event.step], unit_wait);
+      if (!warp.known) look_ahead(warp);
+      if (warp.can_go > best.time) continue;
+      Wait wait = warp.why, unit_wait = Wait::none;
+      double time = warp.can_go;
+      const double unit = unit_free(scheduler, warp.pipe, unit_wait);
       if (unit > time) time = unit, wait = unit_wait;
-      if (event.constant_cycles > 0 && constants_free_[scheduler] > time)
+      if (warp.misses_constants && constants_free_[scheduler] > time)
         time = constants_free_[scheduler], wait = Wait::constant;
-      if (clock_[scheduler] > time) time = clock_[scheduler], wait = Wait::scheduler;
-      if (time < best.time || (time == best.time && warp.last < warps_[best.warp].last))
-        best = {time, index, wait};
+      if (clock_[scheduler] > time) {
+        // The reason is what it waited for longer.
+        if (clock_[scheduler] - time > time - warp.last) wait = Wait::scheduler;
+        time = clock_[scheduler];
+      }
+      const bool again = index == issued_[scheduler];
+      const bool first = best.time != kNever && best.warp != issued_[scheduler] &&
+                         warp.age < warps_[best.warp].age;
+      if (time < best.time || (time == best.time && (again || first))) best = {time, index, wait};
     }
     return best;
   }
@@ -373,6 +411,7 @@ class Multiprocessor {
     result_.busy.issue += step.timing.issues;
     work_.issue += step.timing.issues * event.weight;
     warp.last = t;
+    issued_[scheduler] = choice.warp;
     clock_[scheduler] = t + step.timing.issues;
     end_ = std::max(end_, t + 1);
     warp.ready = t + std::max<double>(step.timing.issues, step.timing.stall);
@@ -388,6 +427,7 @@ class Multiprocessor {
     if (event.constant_latency > 0) done = fetch_constant(scheduler, warp, event, done, wait);
     note_result(warp, step, t, done, wait);
     ++warp.at;
+    warp.known = false;
     if (event.kind == Kind::block_barrier && !step.is_async) arrive(warp, t);
     if (warp.at == warp.trace->size()) leave(warp, t);
   }
@@ -407,6 +447,7 @@ class Multiprocessor {
 
   /// Puts the event through the queues; when its result is there.
   double complete(const SimEvent& event, const Step& step, double t, Wait& wait) {
+    if (event.kind == Kind::constant) wait = Wait::constant;
     if (event.lsu_cycles == 0) return t + step.timing.latency;
     const double served = std::max(t, lsu_free_);
     lsu_free_ = served + event.lsu_cycles;
@@ -419,9 +460,6 @@ class Multiprocessor {
         return served +
                (step.op == Op::atomic ? memory.atomic_shared_latency : memory.shared_latency) +
                event.extra_latency;
-      case Kind::constant:
-        wait = Wait::constant;
-        return served + step.timing.latency;
       case Kind::global_load:
       case Kind::global_store:
       case Kind::atomic:
@@ -471,7 +509,11 @@ class Multiprocessor {
       dram_free_ = std::max(dram_free_, served) + cycles;
       result_.busy.dram += cycles;
       work_.dram += cycles * weight_;
-      if (event.from_dram) done = std::max(done, dram_free_ + dram_latency_), wait = Wait::dram;
+      keep_load(served, cycles);
+      if (event.from_dram) {
+        done = std::max(done, dram_free_ + latency_of_dram(event.requests));
+        wait = Wait::dram;
+      }
     }
     if (event.kind == Kind::atomic) {
       atomic_free_ = std::max(atomic_free_, served) + event.atomic_cycles;
@@ -483,6 +525,25 @@ class Multiprocessor {
     // The device's queues end what a kernel does, even where nobody waits.
     drain_ = std::max({drain_, l2_free_, dram_free_, atomic_free_});
     return done;
+  }
+
+  /// How busy device memory was of late.
+  void keep_load(double now, double cycles) {
+    if (now > dram_seen_) {
+      dram_load_ *= std::exp((dram_seen_ - now) / kLoadCycles);
+      dram_seen_ = now;
+    }
+    dram_load_ += cycles / kLoadCycles;
+  }
+
+  /// Of the slowest of some requests, each of which takes some time between two bounds.
+  double latency_of_dram(uint32_t requests) const {
+    const MemoryFigures& memory = figures_.memory;
+    const double busy = std::min(dram_load_, 0.85);
+    const double dice = static_cast<double>(mix(result_.issues) >> 11) * 0x1p-53;
+    const double slowest = 2 * std::pow(dice, 1.0 / requests) - 1;
+    return std::max(l2_latency_, dram_latency_ + memory.dram_latency_spread * slowest) +
+           dram_busy_cycles_ * busy / std::sqrt(1 - busy);
   }
 
   void note_result(Warp& warp, const Step& step, double t, double done, Wait wait) {
@@ -518,7 +579,7 @@ class Multiprocessor {
       const uint32_t index = block.first_warp + w;
       Warp& each = warps_[index];
       if (!each.at_block_barrier) continue;
-      each.at_block_barrier = false;
+      each.at_block_barrier = each.known = false;
       each.ready = std::max(each.ready, release);
       each.ready_wait = Wait::barrier;
       woken_ |= 1u << index % schedulers_;
@@ -567,7 +628,7 @@ class Multiprocessor {
     const auto of = [&](Pipe pipe) { return work_.pipes[static_cast<size_t>(pipe)]; };
     double most = std::max(work_.issue, (of(Pipe::fma) + of(Pipe::fma_heavy)) / 2);
     for (Pipe pipe : {Pipe::alu, Pipe::fma_heavy, Pipe::fp64, Pipe::special, Pipe::tensor,
-                      Pipe::uniform, Pipe::branch})
+                      Pipe::uniform, Pipe::branch, Pipe::constant})
       most = std::max(most, of(pipe));
     most = std::max(most, work_.constants);
     return std::max({most / schedulers_, of(Pipe::memory), work_.l2, work_.dram, work_.atomics});
@@ -584,12 +645,14 @@ class Multiprocessor {
   double l2_latency_ = 0, dram_latency_ = 0, blocks_total_ = 1;
   uint64_t blocks_to_run_ = 1, blocks_started_ = 0, blocks_done_ = 0, half_blocks_ = 0;
   double half_time_ = 0, end_ = 0, drain_ = 0;
+  double dram_load_ = 0, dram_seen_ = 0, dram_busy_cycles_ = 0;
   double lsu_free_ = 0, l2_free_ = 0, dram_free_ = 0, atomic_free_ = 0;
   std::vector<std::vector<SimEvent>> traces_;
   std::vector<Warp> warps_;
   std::vector<BlockSlot> blocks_;
   std::vector<std::vector<uint32_t>> by_scheduler_;
   std::vector<double> clock_;
+  std::vector<uint32_t> issued_;  ///< by scheduler: the warp that went last
   std::vector<std::array<double, kPipes>> free_;
   std::vector<double> constants_free_;  ///< by scheduler
   std::vector<Choice> cached_;

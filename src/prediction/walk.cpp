@@ -1,6 +1,7 @@
 #include "prediction/walk.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "prediction/warp_runner.h"
 
@@ -32,6 +33,15 @@ std::vector<Place> choose_blocks(const Launch& launch, size_t wanted) {
     add(place_of((2 * i + 1) * blocks / (2 * wanted), launch));
   add(place_of(0, launch));
   return chosen;
+}
+
+/// The block that the multiprocessor of `place` is given next, or was given before.
+std::optional<Place> block_beside(Place place, const Launch& launch, uint64_t multiprocessors) {
+  const uint64_t own = (uint64_t{place[2]} * launch.grid[1] + place[1]) * launch.grid[0] + place[0];
+  if (multiprocessors == 0) return std::nullopt;
+  if (own + multiprocessors < launch.blocks()) return place_of(own + multiprocessors, launch);
+  if (own >= multiprocessors) return place_of(own - multiprocessors, launch);
+  return std::nullopt;
 }
 
 /// Warps of a block, the same ones in each block: the first, which often does more than the others
@@ -107,16 +117,30 @@ Walk walk(const Program& program, const Launch& launch, const WalkLimits& limits
   result.blocks = choose_blocks(launch, blocks);
   WarpRunner runner(program, launch, limits, decisions, result);
   const uint64_t each =
-      std::max<uint64_t>(2 * cost, limits.steps / (result.blocks.size() * chosen.size()));
+      std::min(limits.steps / 4,
+               std::max<uint64_t>(2 * cost, limits.steps / (result.blocks.size() * chosen.size())));
+  const auto run = [&](Place place, uint32_t warp, WarpTrace& trace) {
+    trace.warp = warp;
+    if (!runner.run(place, warp, each, trace)) result.cut_short = true;
+  };
   for (uint32_t block = 0; block < result.blocks.size(); ++block) {
     for (size_t i = 0; i < chosen.size(); ++i) {
       WarpTrace trace;
       trace.block = block;
-      trace.warp = chosen[i];
       trace.share = share_of(chosen, i, warps);
-      if (!runner.run(result.blocks[block], trace.warp, std::min(each, limits.steps / 4), trace))
-        result.cut_short = true;
+      run(result.blocks[block], chosen[i], trace);
       result.warps.push_back(std::move(trace));
+    }
+  }
+  if (cost * warps <= limits.steps / 2) {
+    const bool all = chosen.size() == warps;
+    const auto next = block_beside(result.blocks[0], launch, limits.multiprocessors);
+    for (uint32_t warp = 0; warp < warps; ++warp) {
+      if (all)
+        result.whole.push_back(result.warps[warp]);
+      else
+        run(result.blocks[0], warp, result.whole.emplace_back());
+      if (next) run(*next, warp, result.beside.emplace_back());
     }
   }
   result.assumed = decisions.texts();

@@ -32,7 +32,8 @@ struct Event {
   uint32_t step = 0;
   float weight = 1;  ///< stands for as many executions
   uint32_t access = kNoAccess;
-  uint32_t lanes = 0;
+  uint16_t lanes = 0;
+  uint16_t changed = 0;  ///< bits of results that differ from the lane's result before
 };
 
 struct WarpTrace {
@@ -66,6 +67,8 @@ struct ConstantUse {
 struct Walk {
   std::vector<std::array<uint32_t, 3>> blocks;  ///< that were looked at
   std::vector<WarpTrace> warps;                 ///< by block, then warp
+  std::vector<WarpTrace> whole;                 ///< all warps of the first block
+  std::vector<WarpTrace> beside;                ///< of a block that runs where that one does
   std::vector<Access> accesses;
   std::vector<uint64_t> sectors;              ///< address / 32
   std::map<uint32_t, ConstantUse> constants;  ///< by step
@@ -78,6 +81,7 @@ struct WalkLimits {
   uint64_t steps = 600'000;               ///< that all sample warps run together
   uint64_t steps_before_skipping = 3000;  ///< of one warp, before loops are skipped ahead
   uint32_t warps = 48;                    ///< sample warps, at most
+  uint32_t multiprocessors = 0;           ///< that blocks are dealt to; 0: as many as blocks
 };
 
 /// `blocks` of the launch that are looked at: whole neighbours of the middle one (for reuse between

@@ -138,7 +138,7 @@ bool WarpRunner::step() {
   const bool touches_memory = now.op == Op::store || now.op == Op::atomic || now.op == Op::load;
   if (touches_memory && (lanes_.guard_unknown(now.guard) & all)) mask = assumed_guard(at, now, all);
   if (!quiet_)
-    trace_->events.push_back({at, 1, kNoAccess, static_cast<uint32_t>(std::popcount(mask))});
+    trace_->events.push_back({at, 1, kNoAccess, static_cast<uint16_t>(std::popcount(mask)), 0});
   previous_ = at;
   switch (now.op) {
     case Op::branch:
@@ -168,6 +168,7 @@ bool WarpRunner::step() {
     default:
       if (mask) lanes_.execute(now, launch_, mask);
   }
+  if (!quiet_ && mask) trace_->events.back().changed = lanes_.changed_bits(now, mask);
   groups_[current].at = at + 1;
   return true;
 }
