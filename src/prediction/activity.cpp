@@ -222,10 +222,8 @@ class Counter {
     out_[count_of(step)] += times;
     out_[Count::lanes] += times * event.lanes;
     if (step.timing.pipe != Pipe::uniform) out_[lanes_of(step)] += times * event.lanes;
-    const bool is_float = step.op_class == OpClass::fp32 || step.op_class == OpClass::fp64 ||
-                          step.op_class == OpClass::special;
     if (step.timing.pipe != Pipe::uniform)
-      out_[is_float ? Count::bits_float : Count::bits_integer] += times * event.changed;
+      out_[step.makes_floats() ? Count::bits_float : Count::bits_integer] += times * event.changed;
     if (step.timing.pipe != Pipe::none)
       out_[cycles_of(step.timing.pipe)] += times * step.timing.pipe_cycles;
     count_registers(event.step, times);

@@ -139,8 +139,8 @@ void Lanes::write(int16_t slot, bool wide, const LaneValues& values, uint32_t un
 uint16_t Lanes::changed_bits(const Step& step, uint32_t mask) {
   if (step.result == kNoSlot || step.op == Op::load) return 0;
   const auto at = static_cast<size_t>(step.result);
-  const bool is_float = step.op_class == OpClass::fp32 || step.op_class == OpClass::fp64 ||
-                        step.op_class == OpClass::special;
+  // Floats of data are made up as numbers of one size whose other bits are random.
+  const bool is_float = step.makes_floats();
   uint32_t sum = 0;
   for (uint32_t i = 0; i < kLanes; ++i) {
     if (!(mask >> i & 1)) continue;

@@ -160,6 +160,9 @@ struct Step {
   StepTiming timing;
   std::vector<int16_t> reads, writes;  ///< slots, where no control fields say what is waited for
 
+  bool makes_floats() const {
+    return op_class == OpClass::fp32 || op_class == OpClass::fp64 || op_class == OpClass::special;
+  }
   /// Addresses of 64 bits; constants have such ones in PTX.
   bool has_wide_address() const {
     return space == MemorySpace::global || space == MemorySpace::generic ||

@@ -25,6 +25,8 @@ constexpr double kNeighbours = 4.4;
 
 /// Cycles over which it is seen how busy device memory is.
 constexpr double kLoadCycles = 2000;
+/// Where it is busier than that, its queue alone makes loads wait longer.
+constexpr double kMostBusy = 0.85;
 
 /// Sectors of a line up to which its access is one at random.
 constexpr double kScattered = 1.25;
@@ -539,7 +541,7 @@ class Multiprocessor {
   /// Of the slowest of some requests, each of which takes some time between two bounds.
   double latency_of_dram(uint32_t requests) const {
     const MemoryFigures& memory = figures_.memory;
-    const double busy = std::min(dram_load_, 0.85);
+    const double busy = std::min(dram_load_, kMostBusy);
     const double dice = static_cast<double>(mix(result_.issues) >> 11) * 0x1p-53;
     const double slowest = 2 * std::pow(dice, 1.0 / requests) - 1;
     return std::max(l2_latency_, dram_latency_ + memory.dram_latency_spread * slowest) +

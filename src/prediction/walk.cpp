@@ -133,6 +133,7 @@ Walk walk(const Program& program, const Launch& launch, const WalkLimits& limits
     }
   }
   if (cost * warps <= limits.steps / 2) {
+    const auto constants = result.constants;  // of the sample warps alone
     const bool all = chosen.size() == warps;
     const auto next = block_beside(result.blocks[0], launch, limits.multiprocessors);
     for (uint32_t warp = 0; warp < warps; ++warp) {
@@ -142,6 +143,7 @@ Walk walk(const Program& program, const Launch& launch, const WalkLimits& limits
         run(result.blocks[0], warp, result.whole.emplace_back());
       if (next) run(*next, warp, result.beside.emplace_back());
     }
+    result.constants = constants;
   }
   result.assumed = decisions.texts();
   if (result.cut_short)
