@@ -89,7 +89,6 @@ class Planner {
       if (!warps.empty()) pass_through_l1(warps);
     }
     look_at_whole_block();
-    if (!walk_.whole.empty()) find_repeats();
     count_l1();
     keep_scattered();
     if (total_sectors_ > 0) plan_.l1_hit_share = 1 - missed_sectors_ / total_sectors_;
@@ -149,13 +148,22 @@ class Planner {
     const Step& step = program_.steps[event.step];
     return (step.op == Op::load || step.op == Op::asynchronous_copy) && !step.bypasses_l1;
   }
-  float missed_by(const Event& event, SectorCache& cache) const {
+  /// Sectors that L1 does not have; `visit` is told each of them.
+  template <typename Visit>
+  float missed_by(const Event& event, SectorCache& cache, Visit visit) const {
     const Access& access = walk_.accesses[event.access];
-    if (!loads(event)) return access.sectors;
+    const bool cached = loads(event);
     float missed = 0;
-    for (uint32_t i = 0; i < access.sectors; ++i)
-      if (!cache.touch(walk_.sectors[access.first_sector + i])) ++missed;
+    for (uint32_t i = 0; i < access.sectors; ++i) {
+      const uint64_t sector = walk_.sectors[access.first_sector + i];
+      if (cached && cache.touch(sector)) continue;
+      ++missed;
+      visit(sector);
+    }
     return missed;
+  }
+  float missed_by(const Event& event, SectorCache& cache) const {
+    return missed_by(event, cache, [](uint64_t) {});
   }
 
   struct Misses {
@@ -187,29 +195,28 @@ class Planner {
 
   /// What a block asks of L2 once more, and what it asked for in between.
   struct Repeats {
-    double sectors = 0, all = 0;
+    double all = 0;                                    ///< sectors that it asks for
     std::vector<std::pair<double, double>> distances;  ///< in sectors, and how many of them
   };
-  void find_repeats() {
-    SectorCache cache = cache_for(walk_.whole.size());
+  MissesByStep misses_and_repeats(const std::vector<const WarpTrace*>& warps) {
+    SectorCache cache = cache_for(warps.size());
     std::unordered_map<uint64_t, double> last;
     double asked = 0;
-    take_turns(all_of(walk_.whole), [&](const Event& event) {
-      const Access& access = walk_.accesses[event.access];
-      Repeats& repeats = repeats_[MemoryPlan::use_of(walk_, access, program_.steps[event.step].op)];
-      const bool cached = loads(event);
-      for (uint32_t i = 0; i < access.sectors; ++i) {
-        const uint64_t sector = walk_.sectors[access.first_sector + i];
-        if (cached && cache.touch(sector)) continue;
+    MissesByStep misses;
+    take_turns(warps, [&](const Event& event) {
+      Repeats& repeats = repeats_[MemoryPlan::use_of(walk_, walk_.accesses[event.access],
+                                                     program_.steps[event.step].op)];
+      const auto note = [&](uint64_t sector) {
         asked += event.weight;
         repeats.all += event.weight;
         const auto [before, is_new] = last.emplace(sector, asked);
-        if (is_new) continue;
-        repeats.sectors += event.weight;
+        if (is_new) return;
         repeats.distances.emplace_back(asked - before->second, event.weight);
         before->second = asked;
-      }
+      };
+      add_misses(event, missed_by(event, cache, note), misses);
     });
+    return misses;
   }
 
   /// Warps find what their neighbours asked for, and blocks what those beside and before them did.
@@ -223,8 +230,7 @@ class Planner {
         if (in_memory(event)) add_misses(event, plan_.l2_sectors[event.access], apart);
     std::vector<const WarpTrace*> warps = all_of(walk_.whole);
     const std::vector<const WarpTrace*> others = all_of(walk_.beside);
-    SectorCache cache = cache_for(warps.size());
-    const MissesByStep alone = misses_of(warps, cache);
+    const MissesByStep alone = misses_and_repeats(warps);
     MissesByStep together = alone, next = alone;
     if (!others.empty()) {
       SectorCache used = cache_for(warps.size());

@@ -127,12 +127,21 @@ class Multiprocessor {
     hot_rate_ = memory.atomic_same_address_per_second / clock / active;
     l2_latency_ = (memory.l2_latency + memory.l2_far_latency) / 2;
     dram_latency_ = std::max(l2_latency_, memory.dram_latency);
-    double read = 0, written = 0;
-    for (const auto& [use, each] : in_.memory.uses)
-      (use % 2 ? written : read) += each.l2_bytes * each.dram_share;
-    const double mixed = read + written > 0 ? std::min(1.0, 3 * written / (read + written)) : 0;
+    const double mixed = std::min(
+        1.0, 3 * written_share([](const BufferUse& use) { return use.l2_bytes * use.dram_share; }));
     dram_busy_cycles_ = memory.dram_busy_read_cycles +
                         mixed * (memory.dram_busy_mixed_cycles - memory.dram_busy_read_cycles);
+  }
+
+  /// Of all bytes; 0 where there are none.
+  template <typename Bytes>
+  double written_share(Bytes bytes) const {
+    double all = 0, written = 0;
+    for (const auto& [use, each] : in_.memory.uses) {
+      all += bytes(each);
+      if (use % 2) written += bytes(each);
+    }
+    return all > 0 ? written / all : 0;
   }
 
   struct Rates {
@@ -142,11 +151,9 @@ class Multiprocessor {
   /// are even, as in a copy.
   template <typename Bytes>
   double mixing_cost(const Rates& rates, Bytes bytes) const {
-    double read = 0, written = 0;
-    for (const auto& [use, each] : in_.memory.uses) (use % 2 ? written : read) += bytes(each);
-    if (read + written == 0 || rates.copy == 0) return 1;
+    if (rates.copy == 0) return 1;
     const double even = 2 / (1 / rates.read + 1 / rates.write) / rates.copy;
-    const double share = written / (read + written);
+    const double share = written_share(bytes);
     return 1 + 4 * share * (1 - share) * std::max(0.0, even - 1);
   }
 
