@@ -86,8 +86,22 @@ double Decisions::rounds(uint32_t step, uint32_t loop) {
   return std::max(1.0, std::round(wanted / unrolled(loop)));
 }
 
+/// What the user said of the comparison that a step's guard, or its branch, goes by: where a branch
+/// became guards, it stands on a line of its own.
+const TripCount* Decisions::trip_of_guard(uint32_t step) const {
+  const Step& guarded = program_.steps[step];
+  const int16_t wanted =
+      guarded.guard.index >= 0 ? guarded.guard.index : guarded.predicates[0].index;
+  for (uint32_t at = step; wanted >= 0 && at-- > 0;) {
+    const auto& results = program_.steps[at].result_predicates;
+    if (results[0] == wanted || results[1] == wanted) return trip_at(at);
+  }
+  return nullptr;
+}
+
 double Decisions::share(uint32_t step) {
   const TripCount* given = trip_at(step);
+  if (!given) given = trip_of_guard(step);
   if (given) return std::min(1.0, given->count);
   texts_.insert(
       format("the branch at %s depends on data: half of the threads enter it (--trips LINE=SHARE "

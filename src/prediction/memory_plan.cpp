@@ -453,7 +453,7 @@ class Planner {
         if (!next[d]) continue;
         const auto found = next[d]->by_buffer.find(buffer);
         const double fresh = found == next[d]->by_buffer.end()
-                                 ? 0
+                                 ? share_of_blocks(buffer)
                                  : fresh_share(middle.by_buffer.at(buffer), found->second);
         use.unique_bytes *= 1 + (launch_.grid[d] - 1) * fresh;
         use.wave_bytes *= 1 + (at_once[d] - 1) * fresh;
@@ -474,6 +474,7 @@ class Planner {
       use.place_bytes = std::max(use.place_bytes, use.unique_bytes);
       use.wave_place_bytes = std::max(use.wave_place_bytes, use.wave_bytes);
     }
+    count_unseen(at_once[0] * at_once[1] * at_once[2]);
     // What is read and written takes its place once.
     std::map<uint64_t, BufferUse> places;
     for (const auto& [key, use] : plan_.uses) {
@@ -486,6 +487,31 @@ class Planner {
       plan_.footprint_bytes += place.unique_bytes;
       place_bytes_ += place.place_bytes;
       wave_place_bytes_ += place.wave_place_bytes;
+    }
+  }
+
+  /// Of the sample blocks, those that touch a buffer.
+  double share_of_blocks(uint64_t use) const {
+    std::unordered_set<uint32_t> blocks;
+    for (const WarpTrace& warp : walk_.warps)
+      for (const Event& event : warp.events)
+        if (in_memory(event) && MemoryPlan::use_of(walk_, walk_.accesses[event.access],
+                                                   program_.steps[event.step].op) == use)
+          blocks.insert(warp.block);
+    return static_cast<double>(blocks.size()) / static_cast<double>(walk_.blocks.size());
+  }
+
+  /// What the middle block leaves alone, and others use: each a part of its own.
+  void count_unseen(double blocks_at_once) {
+    for (auto& [key, use] : plan_.uses) {
+      if (use.unique_bytes > 0 || use.l2_bytes <= 0) continue;
+      const auto size = launch_.buffers.find(key / 2);
+      use.unique_bytes = use.l2_bytes;
+      if (size != launch_.buffers.end())
+        use.unique_bytes = std::min(use.unique_bytes, static_cast<double>(size->second));
+      use.wave_bytes = use.unique_bytes * blocks_at_once / static_cast<double>(launch_.blocks());
+      use.place_bytes = use.unique_bytes;
+      use.wave_place_bytes = use.wave_bytes;
     }
   }
 

@@ -57,6 +57,14 @@ TEST(MemoryPlan, WhatIsReadTwiceIsLostWhereTheRestGoesThroughInBetween) {
   EXPECT_NEAR(moved(67584, "2048"), 2 * many, 0.3 * many) << "the second time it is still there";
 }
 
+TEST(MemoryPlan, WhatTheMiddleBlockLeavesAloneIsTouchedAllTheSame) {
+  const double array = 65536 / 2 * 1024 * 4;
+  const KernelPrediction made =
+      Kernel("guards.sm_90.cubin", "copy_odd_blocks", launch_of(65536, 1024), {}).predict();
+  EXPECT_NEAR(made.footprint_bytes, 2 * array, 0.35 * array) << "of seven blocks three copy";
+  EXPECT_NEAR(made.dram_bytes, 2 * array, 0.35 * array);
+}
+
 // As measured on an H200 with 4 warps on each multiprocessor: 752 cycles for one load in flight,
 // 915 for four.
 TEST(Predict, TheSlowestOfSeveralLoadsIsWaitedFor) {

@@ -113,6 +113,26 @@ TEST(Walk, ShareOfABranchIsAskedFor) {
   }
 }
 
+// The store is on line 8, the comparison that it is guarded by on line 7.
+TEST(Walk, AGuardGoesByTheLineOfItsComparison) {
+  for (const double share : {0.0, 0.25, 1.0}) {
+    Launch launch = launch_of(64, 128);
+    launch.trips = {{7, share}};
+    const Kernel kernel("guards.sm_90.cubin", "raise_least", launch, {{"2", "8192"}});
+    const Walk result = walk(kernel.program, launch, {});
+    double lanes = 0, stores = 0;
+    for (const WarpTrace& warp : result.warps)
+      for (const Event& event : warp.events) {
+        const Step& step = kernel.program.steps[event.step];
+        if (step.op != Op::store || kernel.program.at(event.step).line != 8) continue;
+        lanes += event.lanes;
+        ++stores;
+      }
+    ASSERT_GT(stores, 0);
+    EXPECT_NEAR(lanes / (32 * stores), share, 0.05);
+  }
+}
+
 TEST(Walk, IsTheSameEachTime) {
   const Kernel kernel("kernels.ptx", "row_sums", launch_of(64, 128), {{"rows", "8192"}});
   const Walk a = walk(kernel.program, kernel.launch, {}),

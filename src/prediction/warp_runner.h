@@ -39,6 +39,7 @@ class Decisions {
 
  private:
   const TripCount* trip_at(uint32_t step) const;
+  const TripCount* trip_of_guard(uint32_t step) const;
   std::string place(uint32_t step) const;
   double unrolled(uint32_t loop) const;
 
