@@ -188,7 +188,8 @@ void add_launch_options(CLI::App& command, PredictArguments& arguments) {
   command
       .add_option("--arg", arguments.arguments,
                   "A scalar argument, by name or by position from 0: n=4096, 2=4096;\na=@64M: "
-                  "how large a pointer's buffer is")
+                  "how large a pointer's buffer is;\na=@64M:f32, a=@4M:u8:0..3: and what it "
+                  "holds")
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE");
   command

@@ -104,6 +104,7 @@ Result<KernelPrediction> predict_launch(const KernelSource& source, const std::s
   ParameterBlock block(std::move(parameters),
                        guess.value_or(launch.blocks() * launch.threads_per_block()));
   launch.buffers = block.buffers();
+  launch.contents = block.contents();
   Result<Program> program =
       source.binary
           ? make_program(*source.binary, *source.binary->find(kernel), machine, launch, block)

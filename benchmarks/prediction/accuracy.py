@@ -90,7 +90,7 @@ def page(results, kernels):
         by_kernel[row["kernel"]][model].append(pair)
     lines = ["# How good predicted times are", "",
              "Made by `benchmarks/prediction/accuracy.py`: up to three launches of each kernel of `benchmarks/prediction`, "
-             "predicted from its cubin, its scalar arguments and the sizes of its buffers, and held against the time on an H200. What data decide is told where the definition of "
+             "predicted from its cubin, its scalar arguments and the sizes of its buffers (and the types and bounds of what they hold at first), and held against the time on an H200. What data decide is told where the definition of "
              "the data says it: rounds of loops and shares of branches (`--trips`), and of three kernels how near to each other a warp's addresses lie (`--near`). "
              "The machine's figures are those that `fathom calibrate` measured on another day (`src/machine/data/nvidia_h200.json`); "
              "no constant was fitted to these times by a regression; but what the models "

@@ -28,9 +28,11 @@ def predict_command(fathom, folder, row):
                "--device", "H200", "--grid", row["grid"], "--block", row["block"], "--format", "json"]
     if row["shared"] != "0":
         command += ["--shared", row["shared"]]
+    contents = dict(each.split("=") for each in row["contents"].split(";") if "=" in each)
     for argument in row["arguments"].split(";"):
+        name = argument.split("=")[0]
         if argument:
-            command += ["--arg", argument]
+            command += ["--arg", argument + (":" + contents[name] if name in contents else "")]
     for trips in row["trips"].split(";"):
         if "=" in trips:
             command += ["--trips", trips]

@@ -9,6 +9,7 @@
 namespace fathom {
 namespace {
 
+constexpr double kSectorBits = 32 * 8, kPassBits = 128 * 8;
 constexpr std::array<std::string_view, kCounts> kNames{"integer",
                                                        "integer_multiply",
                                                        "integer_multiply_wide",
@@ -47,6 +48,16 @@ constexpr std::array<std::string_view, kCounts> kNames{"integer",
                                                        "lanes_shared",
                                                        "bits_integer",
                                                        "bits_float",
+                                                       "bits_loaded",
+                                                       "spread_integer",
+                                                       "spread_float",
+                                                       "spread_loaded",
+                                                       "bits_shared",
+                                                       "bits_l1",
+                                                       "bits_l2_read",
+                                                       "bits_l2_written",
+                                                       "bits_dram_read",
+                                                       "bits_dram_written",
                                                        "registers_read",
                                                        "registers_written",
                                                        "shared_passes_read",
@@ -207,6 +218,7 @@ class Counter {
     for (const WarpTrace& warp : facts_.walk.warps)
       for (const Event& event : warp.events) one(event, event.weight * warp.share * scale_);
     count_dram();
+    count_shared_bits();
     describe_launch();
     const Roofline roof = roofline(facts_);
     out_[Count::delay_us] = delay_seconds(facts_) * 1e6;
@@ -222,8 +234,7 @@ class Counter {
     out_[count_of(step)] += times;
     out_[Count::lanes] += times * event.lanes;
     if (step.timing.pipe != Pipe::uniform) out_[lanes_of(step)] += times * event.lanes;
-    if (step.timing.pipe != Pipe::uniform)
-      out_[step.makes_floats() ? Count::bits_float : Count::bits_integer] += times * event.changed;
+    count_bits(event, step, times);
     if (step.timing.pipe != Pipe::none)
       out_[cycles_of(step.timing.pipe)] += times * step.timing.pipe_cycles;
     count_registers(event.step, times);
@@ -232,9 +243,24 @@ class Counter {
     if (access.sectors == 0) {
       out_[step.op == Op::load ? Count::shared_passes_read : Count::shared_passes_written] +=
           times * access.wavefronts;
+      if (step.op == Op::store) {
+        shared_.changed += times * event.changed;
+        shared_.bits += times * event.lanes * step.bytes * 8;
+      }
       return;
     }
     count_sectors(event, step, access, times);
+  }
+
+  void count_bits(const Event& event, const Step& step, double times) {
+    if (step.op == Op::load) {
+      out_[Count::bits_loaded] += times * event.changed;
+      out_[Count::spread_loaded] += times * event.spread;
+    } else if (step.timing.pipe != Pipe::uniform && step.op != Op::store) {
+      const bool floats = step.makes_floats();
+      out_[floats ? Count::bits_float : Count::bits_integer] += times * event.changed;
+      out_[floats ? Count::spread_float : Count::spread_integer] += times * event.spread;
+    }
   }
 
   void count_registers(uint32_t step, double times) {
@@ -254,6 +280,21 @@ class Counter {
     }
   }
 
+  /// Of the bits of a sector, those that change to the next one.
+  double changing(uint64_t buffer) {
+    const auto [found, is_new] = changing_.try_emplace(buffer, 0.0);
+    const auto told = facts_.launch.contents.find(buffer);
+    const bool is_told = told != facts_.launch.contents.end();
+    if (is_new) found->second = changing_share(is_told ? told->second : BufferContents::floats());
+    return found->second;
+  }
+  /// The same of what is written.
+  double changing_written(uint64_t use) {
+    const auto found = written_.find(use);
+    if (found == written_.end() || found->second.bits <= 0) return changing(use / 2);
+    return found->second.changed / found->second.bits;
+  }
+
   void count_sectors(const Event& event, const Step& step, const Access& access, double times) {
     out_[Count::l1_sectors] += times * access.sectors;
     out_[Count::l1_lines] += times * access.lines;
@@ -265,18 +306,36 @@ class Counter {
           times * access.lanes;
     } else if (step.op == Op::store) {
       out_[Count::l2_sectors_written] += beyond;
+      const double all = event.lanes * step.bytes * 8.0;
+      if (all > 0) out_[Count::bits_l2_written] += beyond * kSectorBits * event.changed / all;
+      Stored& stored = written_[MemoryPlan::use_of(facts_.walk, access, step.op)];
+      stored.changed += times * event.changed;
+      stored.bits += times * all;
       if (access.lanes * step.bytes < access.sectors * 32)
         out_[Count::partial_sectors_written] += beyond;
     } else {
       out_[Count::l2_sectors_read] += beyond;
+      const double share = changing(facts_.walk.sectors[access.first_sector] >> (kBufferShift - 5));
+      out_[Count::bits_l2_read] += beyond * kSectorBits * share;
+      out_[Count::bits_l1] += times * access.sectors * kSectorBits * share;
     }
   }
 
   void count_dram() {
-    for (const auto& [key, use] : facts_.memory.uses)
-      out_[key % 2 ? Count::dram_bytes_written : Count::dram_bytes_read] +=
-          use.l2_bytes * use.dram_share * use.granule_cost;
+    for (const auto& [key, use] : facts_.memory.uses) {
+      const double bytes = use.l2_bytes * use.dram_share * use.granule_cost;
+      out_[key % 2 ? Count::dram_bytes_written : Count::dram_bytes_read] += bytes;
+      const double share = key % 2 ? changing_written(key) : changing(key / 2);
+      out_[key % 2 ? Count::bits_dram_written : Count::bits_dram_read] += bytes * 8 * share;
+    }
     out_[Count::footprint_bytes] = facts_.memory.footprint_bytes;
+  }
+
+  void count_shared_bits() {
+    const double passes = out_[Count::shared_passes_read] + out_[Count::shared_passes_written];
+    const double share = shared_.bits > 0 ? shared_.changed / shared_.bits
+                                          : changing_share(BufferContents::floats());
+    out_[Count::bits_shared] = passes * kPassBits * share;
   }
 
   void describe_launch() {
@@ -301,6 +360,13 @@ class Counter {
   const KernelFacts& facts_;
   const double scale_;
   Activity out_;
+  std::map<uint64_t, double> changing_;
+  /// Of what the samples store: bits, and those of them that change from thread to thread.
+  struct Stored {
+    double changed = 0, bits = 0;
+  };
+  std::map<uint64_t, Stored> written_;  ///< by MemoryPlan::use_of()
+  Stored shared_;
 };
 
 }  // namespace

@@ -53,6 +53,18 @@ enum class Count : uint8_t {
   // Bits that change from result to result.
   bits_integer,
   bits_float,
+  bits_loaded,
+  // Bits of results that differ from lane to lane, and so from warp to warp.
+  spread_integer,
+  spread_float,
+  spread_loaded,
+  // Bits that change on the way from or to memory, from one pass or sector to the next.
+  bits_shared,
+  bits_l1,
+  bits_l2_read,
+  bits_l2_written,
+  bits_dram_read,
+  bits_dram_written,
   // 32-bit registers of warps that are read and written.
   registers_read,
   registers_written,

@@ -291,8 +291,8 @@ std::vector<Parameter> KernelSource::parameters(const std::string& kernel) const
 
 namespace {
 
-/// "@64M": bytes, or units of 1024.
-Result<uint64_t> buffer_bytes(const ArgumentValue& argument) {
+/// "@64M", "@64M:f32": bytes, or units of 1024, and what is in them.
+Result<Done> read_buffer(const ArgumentValue& argument, Parameter& parameter) {
   char* end = nullptr;
   const char* text = argument.text.c_str() + 1;
   const double number = std::strtod(text, &end);
@@ -301,10 +301,18 @@ Result<uint64_t> buffer_bytes(const ArgumentValue& argument) {
   for (int i = 0; i < 3; ++i)
     if (*end == kUnits[i]) unit = std::pow(1024.0, i + 1);
   if (unit > 1) ++end;
-  if (end == text || *end != '\0' || !(number >= 1) || number * unit > 1e15)
+  const bool has_contents = *end == ':';
+  if (end == text || !(*end == '\0' || has_contents) || !(number >= 1) || number * unit > 1e15)
     return Error{ErrorKind::usage, "\"" + argument.text + "\" is no size of a buffer",
-                 "--arg " + argument.key, "write e.g. --arg table=@64M"};
-  return static_cast<uint64_t>(number * unit);
+                 "--arg " + argument.key, "write e.g. --arg table=@64M or table=@64M:f32"};
+  if (has_contents) {
+    Result<BufferContents> contents =
+        read_contents(end + 1, static_cast<uint64_t>(number * unit), "--arg " + argument.key);
+    if (!contents) return contents.error();
+    parameter.contents = *contents;
+  }
+  parameter.buffer_bytes = static_cast<uint64_t>(number * unit);
+  return Done{};
 }
 
 }  // namespace
@@ -330,12 +338,11 @@ Result<Done> apply_arguments(const std::vector<ArgumentValue>& arguments,
                    names.empty() ? "it takes none" : "there are " + join(names, ", ")};
     }
     if (argument.text[0] == '@') {
-      Result<uint64_t> bytes = buffer_bytes(argument);
-      if (!bytes) return bytes.error();
       if (found->size != 8)
         return Error{ErrorKind::usage, "the argument is no pointer", "--arg " + argument.key,
                      "sizes (@) are those of buffers"};
-      found->buffer_bytes = *bytes;
+      Result<Done> read = read_buffer(argument, *found);
+      if (!read) return read;
       continue;
     }
     const char* text = argument.text.c_str();

@@ -136,29 +136,6 @@ void Lanes::write(int16_t slot, bool wide, const LaneValues& values, uint32_t un
     unknown_[part] = (unknown_[part] & ~mask) | (unknown & mask);
 }
 
-uint16_t Lanes::changed_bits(const Step& step, uint32_t mask) {
-  if (step.result == kNoSlot || step.op == Op::load) return 0;
-  const auto at = static_cast<size_t>(step.result);
-  // Floats of data are made up as numbers of one size whose other bits are random.
-  const bool is_float = step.makes_floats();
-  uint32_t sum = 0;
-  for (uint32_t i = 0; i < kLanes; ++i) {
-    if (!(mask >> i & 1)) continue;
-    uint32_t now = values_[at][i];
-    if (is_float && (unknown_[at] >> i & 1))
-      now = 0x3f000000 | (static_cast<uint32_t>(mix(now)) & 0x7fffff);
-    sum += static_cast<uint32_t>(std::popcount(now ^ last_[i]));
-    last_[i] = now;
-    if (step.wide) {
-      now = values_[at + 1][i];
-      if (is_float && (unknown_[at + 1] >> i & 1)) now = static_cast<uint32_t>(mix(now + 1));
-      sum += static_cast<uint32_t>(std::popcount(now ^ last_high_[i]));
-      last_high_[i] = now;
-    }
-  }
-  return static_cast<uint16_t>(sum);
-}
-
 void Lanes::set_origin(int16_t slot, uint32_t slots, uint32_t origin) {
   if (slot == kNoSlot) return;
   for (uint32_t i = 0; i < slots; ++i) origin_[static_cast<size_t>(slot) + i] = origin;
@@ -511,12 +488,6 @@ void Lanes::floating(const Step& step, uint32_t mask) {
     unknown |= read(plain, in[s], step.op == Op::int_to_float && step.is_signed);
   }
   LaneValues result;
-  if (unknown == ~0u) {  // only which lanes agree matters
-    for (uint32_t i = 0; i < kLanes; ++i)
-      result[i] = mix(in[0][i] + 3 * in[1][i] + 7 * in[2][i]) & 0x3fffffff;
-    set_origin(step.result, step.wide ? 2 : 1, 0);
-    return write(step.result, step.wide, result, unknown, mask);
-  }
   const bool d = step.is_double;
   for (uint32_t i = 0; i < kLanes; ++i) {
     double x[3];
@@ -568,8 +539,26 @@ void Lanes::floating(const Step& step, uint32_t mask) {
         result[i] = 0;
     }
   }
+  make_ordinary(step, in, unknown, result);
   pass_origin(step, unknown & mask);
   write(step.result, step.wide, result, unknown, mask);
+}
+
+/// Made-up numbers stay such as programs mostly compute, also where the function is not known.
+void Lanes::make_ordinary(const Step& step, const std::array<LaneValues, 3>& in, uint32_t unknown,
+                          LaneValues& result) {
+  if (unknown == 0 || step.op == Op::float_to_int) return;
+  const bool d = step.op == Op::float_to_float ? step.wide : step.is_double;
+  const bool is_computed =
+      step.op != Op::float_other && step.op != Op::float_divide && step.op != Op::float_root;
+  for (uint32_t i = 0; i < kLanes; ++i) {
+    if (!(unknown >> i & 1)) continue;
+    const double size = std::fabs(as_float(result[i], d));
+    if (is_computed && size < 1e30 && size > 1e-30) continue;
+    if (is_computed && size == 0) continue;
+    const uint64_t random = mix(in[0][i] + 3 * in[1][i] + 7 * in[2][i]);
+    result[i] = as_bits(0.5 + static_cast<double>(random >> 32) * 0x1p-33, d);
+  }
 }
 
 /// Comparisons with numbers that hardly occur (infinity, limits of exact ranges, denormals) look

@@ -9,21 +9,13 @@
 #include <vector>
 
 #include "prediction/launch.h"
+#include "prediction/mix.h"
 #include "prediction/program.h"
 
 namespace fathom {
 
 inline constexpr uint32_t kLanes = 32;
 using LaneValues = std::array<uint64_t, kLanes>;
-
-/// A mixer: every bit of the result depends on every bit of x.
-inline uint64_t mix(uint64_t x) {
-  x ^= x >> 30;
-  x *= 0xbf58476d1ce4e5b9ull;
-  x ^= x >> 27;
-  x *= 0x94d049bb133111ebull;
-  return x ^ x >> 31;
-}
 
 class Lanes {
  public:
@@ -55,8 +47,12 @@ class Lanes {
   }
   void set_origin(int16_t slot, uint32_t slots, uint32_t origin);
 
-  /// Bits in which a step's result differs from what its lanes made before it.
+  /// Bits in which a step's result differs from what its lanes made before it; a load's, from what
+  /// they loaded; what a store writes, from thread to thread where these share the wires.
   uint16_t changed_bits(const Step& step, uint32_t mask);
+  /// Bits in which a step's result differs from lane to lane: as much as from warp to warp, whose
+  /// results follow each other in one unit.
+  uint16_t spread_bits(const Step& step, uint32_t mask) const;
 
   /// What changed since another state, for going on with a loop without running it.
   struct State {
@@ -78,11 +74,15 @@ class Lanes {
   void extrapolate(const Growth& growth, uint64_t times);
 
  private:
+  uint16_t loaded_bits(const Step& step, uint32_t mask);
+  uint16_t stored_bits(const Step& step, uint32_t mask) const;
   void write_predicate(int16_t index, uint32_t value, uint32_t unknown, uint32_t mask);
   void integer(const Step& step, uint32_t mask);
   void bits(const Step& step, uint32_t mask);
   void floating(const Step& step, uint32_t mask);
   void compare(const Step& step, uint32_t mask);
+  static void make_ordinary(const Step& step, const std::array<LaneValues, 3>& in, uint32_t unknown,
+                            LaneValues& result);
   static uint32_t assume_ordinary(const Step& step, LaneValues& a, LaneValues& b, uint32_t unknown);
   void predicates(const Step& step, uint32_t mask);
   void check_division(const Step& step, uint32_t mask);
@@ -96,7 +96,7 @@ class Lanes {
   std::vector<std::array<uint32_t, kLanes>> values_;
   std::vector<uint32_t> unknown_, origin_;
   std::vector<uint32_t> predicates_, predicates_unknown_;
-  std::array<uint32_t, kLanes> last_{}, last_high_{};
+  std::array<uint32_t, kLanes> last_{}, last_high_{}, last_loaded_{};
 };
 
 }  // namespace fathom

@@ -20,6 +20,13 @@ std::map<uint64_t, uint64_t> ParameterBlock::buffers() const {
   return buffers;
 }
 
+std::map<uint64_t, BufferContents> ParameterBlock::contents() const {
+  std::map<uint64_t, BufferContents> contents;
+  for (size_t i = 0; i < parameters_.size(); ++i)
+    if (parameters_[i].contents) contents[buffer_number(i, 0)] = *parameters_[i].contents;
+  return contents;
+}
+
 ParameterBlock::ParameterBlock(std::vector<Parameter> parameters, uint64_t threads)
     : parameters_(std::move(parameters)), threads_(threads) {}
 

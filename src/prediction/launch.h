@@ -8,9 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "prediction/contents.h"
+
 namespace fathom {
 
-/// "n=4096", "2=4096": an argument by name or position; "a=@64M": a pointer to so many bytes.
+/// Buffers are this far apart, so that an address tells its buffer: address >> kBufferShift.
+inline constexpr unsigned kBufferShift = 40;
+
+/// "n=4096", "2=4096": an argument by name or position; "a=@64M": a pointer to so many bytes,
+/// "a=@64M:f32" of such elements.
 struct ArgumentValue {
   std::string key, text;
 };
@@ -34,6 +40,7 @@ struct Launch {
   std::vector<NearbyData> nearby;
   /// Bytes of the buffers whose size is known, by ParameterBlock's addresses >> kBufferShift.
   std::map<uint64_t, uint64_t> buffers;
+  std::map<uint64_t, BufferContents> contents;  ///< of those of which it is known, as above
 
   uint64_t blocks() const { return uint64_t{grid[0]} * grid[1] * grid[2]; }
   uint32_t threads_per_block() const { return block[0] * block[1] * block[2]; }
@@ -45,8 +52,9 @@ struct Parameter {
   std::string name;
   uint32_t offset = 0, size = 0;
   bool is_float = false;
-  std::optional<uint64_t> value;  ///< what the caller said
-  uint64_t buffer_bytes = 0;      ///< of what a pointer points to; 0: nobody said
+  std::optional<uint64_t> value;           ///< what the caller said
+  uint64_t buffer_bytes = 0;               ///< of what a pointer points to; 0: nobody said
+  std::optional<BufferContents> contents;  ///< of that, where the caller said
 };
 
 /// What a kernel reads of its parameters: the caller's values, made-up addresses for pointers, and
@@ -60,6 +68,7 @@ class ParameterBlock {
   const std::vector<Parameter>& parameters() const { return parameters_; }
   /// Launch::buffers of the sizes that the caller said.
   std::map<uint64_t, uint64_t> buffers() const;
+  std::map<uint64_t, BufferContents> contents() const;
   /// Positions of whole numbers that were read but not given.
   const std::vector<size_t>& guessed() const { return guessed_; }
   /// Positions of what was read as a pointer, of those that nobody said anything about.
@@ -72,8 +81,5 @@ class ParameterBlock {
   uint64_t threads_;
   std::vector<size_t> guessed_, pointers_;
 };
-
-/// Buffers are this far apart, so that an address tells its buffer: address >> kBufferShift.
-inline constexpr unsigned kBufferShift = 40;
 
 }  // namespace fathom

@@ -43,6 +43,7 @@ struct Kernel {
     FATHOM_INVARIANT(apply_arguments(arguments, parameters).ok());
     block = ParameterBlock(parameters, launch.blocks() * launch.threads_per_block());
     launch.buffers = block.buffers();
+    launch.contents = block.contents();
     Result<Program> made = source.binary ? make_program(*source.binary, *source.binary->find(name),
                                                         h200(), launch, block)
                                          : make_program(*source.ptx, name, h200(), launch, block);

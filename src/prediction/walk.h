@@ -34,6 +34,7 @@ struct Event {
   uint32_t access = kNoAccess;
   uint16_t lanes = 0;
   uint16_t changed = 0;  ///< bits of results that differ from the lane's result before
+  uint16_t spread = 0;   ///< bits of results that differ from the neighbour lane's
 };
 
 struct WarpTrace {

@@ -8,6 +8,10 @@
 namespace fathom {
 namespace {
 
+/// What is loaded is used within so many steps, or it does not matter.
+constexpr size_t kUsedWithin = 4096;
+/// So many words tell what shared memory holds.
+constexpr size_t kSharedWords = 256;
 constexpr uint64_t kOffsetMask = (uint64_t{1} << kBufferShift) - 1;
 /// Loops are skipped ahead by this many rounds, so that what alternates comes out right.
 constexpr uint32_t kRounds = 4;
@@ -16,6 +20,13 @@ constexpr uint64_t kEndless = uint64_t{1} << 32;
 
 bool is_single(uint32_t lanes) {
   return std::popcount(lanes) == 1;
+}
+
+bool takes_floats(const Step& step) {
+  return step.op != Op::int_to_float &&
+         (step.op_class == OpClass::fp32 || step.op_class == OpClass::fp64 ||
+          step.op_class == OpClass::special || step.op == Op::float_compare ||
+          step.op == Op::float_to_int || step.op == Op::float_minimum);
 }
 
 }  // namespace
@@ -37,6 +48,28 @@ WarpRunner::WarpRunner(const Program& program, const Launch& launch, const WalkL
     if (header_of_[first] == kNoBlock) header_of_[first] = i;
   }
   find_exits();
+  find_contents();
+}
+
+/// What is loaded and first used as a number with a fraction is one.
+void WarpRunner::find_contents() {
+  contents_of_.assign(program_.steps.size(), std::nullopt);
+  for (uint32_t i = 0; i < program_.steps.size(); ++i) {
+    const Step& load = program_.steps[i];
+    if (load.op != Op::load || load.result == kNoSlot || load.bytes < 4) continue;
+    const auto is_of_load = [&](int16_t slot) {
+      return slot >= load.result && slot < load.result + load.result_slots;
+    };
+    const auto end = std::min<size_t>(program_.steps.size(), i + kUsedWithin);
+    for (uint32_t at = i + 1; at < end; ++at) {
+      const Step& user = program_.steps[at];
+      const bool uses = std::any_of(user.sources.begin(), user.sources.end(),
+                                    [&](const Source& each) { return is_of_load(each.slot); });
+      if (uses && takes_floats(user))
+        contents_of_[i] = BufferContents::floats(user.is_double ? 8 : 4);
+      if (uses || is_of_load(user.result)) break;
+    }
+  }
 }
 
 bool WarpRunner::run(std::array<uint32_t, 3> block, uint32_t warp, uint64_t budget,
@@ -46,6 +79,8 @@ bool WarpRunner::run(std::array<uint32_t, 3> block, uint32_t warp, uint64_t budg
   lanes_.warp = warp;
   loops_.assign(program_.loops.loops.size(), {});
   local_.clear();
+  shared_.clear();
+  shared_next_ = 0;
   constants_.clear();
   constant_line_ = 0;
   trace_ = &out;
@@ -138,7 +173,7 @@ bool WarpRunner::step() {
   const bool touches_memory = now.op == Op::store || now.op == Op::atomic || now.op == Op::load;
   if (touches_memory && (lanes_.guard_unknown(now.guard) & all)) mask = assumed_guard(at, now, all);
   if (!quiet_)
-    trace_->events.push_back({at, 1, kNoAccess, static_cast<uint16_t>(std::popcount(mask)), 0});
+    trace_->events.push_back({at, 1, kNoAccess, static_cast<uint16_t>(std::popcount(mask)), 0, 0});
   previous_ = at;
   switch (now.op) {
     case Op::branch:
@@ -168,7 +203,10 @@ bool WarpRunner::step() {
     default:
       if (mask) lanes_.execute(now, launch_, mask);
   }
-  if (!quiet_ && mask) trace_->events.back().changed = lanes_.changed_bits(now, mask);
+  if (!quiet_ && mask) {
+    trace_->events.back().changed = lanes_.changed_bits(now, mask);
+    trace_->events.back().spread = lanes_.spread_bits(now, mask);
+  }
   groups_[current].at = at + 1;
   return true;
 }
@@ -469,6 +507,7 @@ void WarpRunner::memory(const Step& step, uint32_t at, uint32_t mask) {
     sharing_of_[at] = static_cast<uint32_t>(std::popcount(mask)) / distinct;
   }
   if (step.op == Op::store && step.space == MemorySpace::local) store_local(step, addresses, mask);
+  if (step.op == Op::store && step.space == MemorySpace::shared) store_shared(step, mask);
   if (step.op == Op::load || step.op == Op::atomic) load_values(step, at, addresses, unknown, mask);
 }
 
@@ -534,6 +573,23 @@ uint32_t WarpRunner::record_access(const Step& step, const LaneValues& addresses
   return static_cast<uint32_t>(walk_.accesses.size() - 1);
 }
 
+/// A made-up word: as the caller says of the buffer, as was stored in shared memory, as the code
+/// takes it, or else a whole number below `range`, whose upper half of 64 bits is 0, as in a size.
+uint32_t WarpRunner::loaded_word(const Step& step, uint32_t at, uint64_t address, uint32_t slot,
+                                 uint64_t range) const {
+  const uint64_t place = address + 4 * slot;
+  if (step.space == MemorySpace::shared && !shared_.empty())
+    return shared_[mix(place) % shared_.size()];
+  const bool is_global = step.space == MemorySpace::global || step.space == MemorySpace::generic;
+  const auto told =
+      is_global ? launch_.contents.find(address >> kBufferShift) : launch_.contents.end();
+  const bool is_told = told != launch_.contents.end();
+  if (!is_told && !contents_of_[at])
+    return static_cast<uint32_t>(slot % 2 ? 0 : mix(address + slot) % range);
+  const uint32_t word = word_of(is_told ? told->second : *contents_of_[at], place / 4 * 4);
+  return step.bytes >= 4 ? word : word >> 8 * (place % 4) & ((1u << 8 * step.bytes) - 1);
+}
+
 void WarpRunner::load_values(const Step& step, uint32_t at, const LaneValues& addresses,
                              uint32_t unknown, uint32_t mask) {
   if (step.result == kNoSlot) return;
@@ -560,14 +616,30 @@ void WarpRunner::load_values(const Step& step, uint32_t at, const LaneValues& ad
       }
       lanes_unknown = 0;
     } else {
-      // The upper half of 64 bits is 0, as in a size.
       for (uint32_t i = 0; i < kLanes; ++i)
-        values[i] = slot % 2 ? 0 : mix(addresses[i] + slot) % range;
+        values[i] = loaded_word(step, at, addresses[i], slot, range);
     }
     lanes_.write(static_cast<int16_t>(step.result + static_cast<int16_t>(slot)), false, values,
                  lanes_unknown, mask);
   }
   lanes_.set_origin(step.result, step.result_slots, at + 1);
+}
+
+/// What shared memory holds looks like what was stored there.
+void WarpRunner::store_shared(const Step& step, uint32_t mask) {
+  Source source = step.sources[3];
+  source.wide = false;
+  LaneValues values;
+  for (uint32_t slot = 0; slot < std::max(1u, step.bytes / 4u); ++slot) {
+    lanes_.read(source, values);
+    for (uint32_t i = 0; i < kLanes; ++i) {
+      if (!(mask >> i & 1)) continue;
+      if (shared_.size() < kSharedWords) shared_.push_back(0);
+      shared_[shared_next_++ % shared_.size()] = static_cast<uint32_t>(values[i]);
+    }
+    if (source.slot == kNoSlot) break;
+    ++source.slot;
+  }
 }
 
 void WarpRunner::store_local(const Step& step, const LaneValues& addresses, uint32_t mask) {

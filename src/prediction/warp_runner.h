@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -79,6 +80,7 @@ class WarpRunner {
   void enter_header(uint32_t step);
   void try_to_skip(uint32_t loop);
   void find_exits();
+  void find_contents();
   uint64_t growths_left(uint32_t loop, const Lanes::Growth& growth) const;
   void keep_inside(LaneValues& addresses, uint32_t unknown) const;
   void keep_nearby(LaneValues& addresses, uint32_t unknown, uint32_t bytes, uint64_t nearby) const;
@@ -89,8 +91,11 @@ class WarpRunner {
   uint32_t decide(uint32_t at, const Step& step, uint32_t mask, uint32_t taken, uint32_t unknown);
   void leave(size_t group, uint32_t mask);
   void memory(const Step& step, uint32_t at, uint32_t mask);
+  uint32_t loaded_word(const Step& step, uint32_t at, uint64_t address, uint32_t slot,
+                       uint64_t range) const;
   void load_values(const Step& step, uint32_t at, const LaneValues& addresses, uint32_t unknown,
                    uint32_t mask);
+  void store_shared(const Step& step, uint32_t mask);
   void store_local(const Step& step, const LaneValues& addresses, uint32_t mask);
   void note_constant(const Step& step, uint32_t at, const LaneValues& addresses, uint32_t unknown,
                      uint32_t mask);
@@ -111,6 +116,7 @@ class WarpRunner {
   std::vector<std::vector<uint32_t>> exits_;  ///< by loop: comparisons that end it
   std::vector<uint32_t> header_of_;           ///< by step: loop whose header starts there
   std::vector<uint64_t> address_of_;  ///< by step: what a load read last, in its first thread
+  std::vector<std::optional<BufferContents>> contents_of_;  ///< by step: what a load seems to read
   std::vector<uint32_t>
       sharing_of_;  ///< by step: threads that a load's addresses were the same for
   WarpTrace* trace_ = nullptr;
@@ -125,6 +131,8 @@ class WarpRunner {
     uint32_t unknown;
   };
   std::unordered_map<uint32_t, LocalValue> local_;
+  std::vector<uint32_t> shared_;  ///< words that the warp stored last into shared memory
+  size_t shared_next_ = 0;
   std::map<uint32_t, ConstantUse> constants_;  ///< of this warp
   uint64_t constant_line_ = 0;                 ///< that it read last, and one
 };

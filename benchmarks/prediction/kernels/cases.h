@@ -3,10 +3,12 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,8 +22,10 @@ struct Argument {
   uint64_t bits = 0;  ///< the scalar's bytes
   size_t bytes = 0;   ///< of the buffer
   Fill fill = Fill::none;
-  uint32_t below = 0;                ///< integers are below this
-  std::function<void(void*)> write;  ///< fills the host's copy
+  uint32_t below = 0;  ///< integers are below this
+  std::string type;    ///< of the elements: "f32", "u8"..., where it is known
+  std::function<std::string(const void*)> bounds;  ///< "0..3": of the host's copy
+  std::function<void(void*)> write;                ///< fills the host's copy
 };
 
 struct Case {
@@ -39,6 +43,11 @@ struct Case {
     argument.bytes = bytes;
     argument.fill = fill;
     argument.below = below;
+    using Fill = Argument::Fill;
+    argument.type = fill == Fill::floats    ? "f32"
+                    : fill == Fill::doubles ? "f64"
+                    : fill == Fill::ints    ? "u32:0.." + std::to_string(below - 1)
+                                            : "";
     arguments.push_back(argument);
     return *this;
   }
@@ -56,6 +65,14 @@ struct Case {
   template <class T, class F>
   Case& data(const char* name, size_t count, F value) {
     buffer(name, count * sizeof(T), Argument::Fill::host);
+    static_assert(std::is_integral_v<T>, "whole numbers only");
+    arguments.back().type = (std::is_signed_v<T> ? "i" : "u") + std::to_string(8 * sizeof(T));
+    arguments.back().bounds = [count](const void* from) {
+      const auto* elements = static_cast<const T*>(from);
+      const auto [low, high] = std::minmax_element(elements, elements + count);
+      return std::to_string(+*low) + ".." + std::to_string(+*high) +
+             (std::is_sorted(elements, elements + count) ? ":rising" : "");
+    };
     arguments.back().write = [count, value](void* to) {
       T* elements = static_cast<T*>(to);
       for (size_t i = 0; i < count; i++) elements[i] = static_cast<T>(value(i));

@@ -86,6 +86,20 @@ std::string near_of(const Case& one) {
   return marked_of(one, "near", one.near_bytes);
 }
 
+/// "x=f32;keys=u32:0..63": what buffers hold before the kernel runs, of those that are not just zeros.
+std::string contents_of(const Case& one) {
+  std::string text;
+  for (const Argument& a : one.arguments) {
+    if (a.type.empty()) continue;
+    text += (text.empty() ? "" : ";") + a.name + "=" + a.type;
+    if (!a.write) continue;
+    std::vector<char> copy(a.bytes);
+    a.write(copy.data());
+    text += ":" + a.bounds(copy.data());
+  }
+  return text.empty() ? "-" : text;
+}
+
 /// What names a launch, and the first columns of each table.
 std::string key_of(const Case& one) {
   return one.kernel + "\t" + file_of(one) + "\t" + text_of(one.grid) + "\t" + text_of(one.block) +
@@ -312,9 +326,9 @@ std::string time_case(Case& one, Machine& machine) {
   if (cudaDeviceSynchronize() != cudaSuccess) return "";
   cudaFuncAttributes attributes{};
   cudaFuncGetAttributes(&attributes, one.function);
-  char line[400];
-  std::snprintf(line, sizeof(line), "%s\t%s\t%d\t%zu\t%zu\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%u\t%u",
-                trips_of(one).c_str(), near_of(one).c_str(), attributes.numRegs, attributes.sharedSizeBytes,
+  char line[1000];
+  std::snprintf(line, sizeof(line), "%s\t%s\t%s\t%d\t%zu\t%zu\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%u\t%u",
+                trips_of(one).c_str(), near_of(one).c_str(), contents_of(one).c_str(), attributes.numRegs, attributes.sharedSizeBytes,
                 attributes.localSizeBytes, repetitions * batches, median(times),
                 *std::min_element(times.begin(), times.end()),
                 *std::max_element(times.begin(), times.end()), median(single), median(cold), clock,
@@ -443,7 +457,7 @@ double look_at_idle(const Nvml& nvml) {
 }
 
 const char kTimeColumns[] =
-    "trips\tnear\tregisters\tstatic_shared\tlocal\trepetitions\ttime_us\tmin_us\tmax_us\tsingle_us\tcold_us\tsm_mhz\tmemory_mhz";
+    "trips\tnear\tcontents\tregisters\tstatic_shared\tlocal\trepetitions\ttime_us\tmin_us\tmax_us\tsingle_us\tcold_us\tsm_mhz\tmemory_mhz";
 const char kPowerColumns[] =
     "time_us\tenergy_mj\tpower_w\tinstant_w\tsm_mhz\ttemperature\tidle_w\tthrottle";
 
@@ -489,8 +503,8 @@ int list() {
   for (const Case& one : all_cases()) {
     size_t bytes = 0;
     for (const Argument& a : one.arguments) bytes += a.bytes;
-    std::printf("%s\t%s\t%s\t%zu MB\n", key_of(one).c_str(), trips_of(one).c_str(),
-                near_of(one).c_str(), bytes >> 20);
+    std::printf("%s\t%s\t%s\t%s\t%zu MB\n", key_of(one).c_str(), trips_of(one).c_str(),
+                near_of(one).c_str(), contents_of(one).c_str(), bytes >> 20);
     kernels[one.kernel]++;
   }
   std::fprintf(stderr, "%zu kernels\n", kernels.size());
