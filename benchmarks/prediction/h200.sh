@@ -1,9 +1,10 @@
 #!/bin/bash
 # What predictions need from a machine with a GPU, from the repository:
-#   OUT=DIRECTORY benchmarks/prediction/h200.sh [calibrate|times|power|occupancy]...
+#   OUT=DIRECTORY benchmarks/prediction/h200.sh [calibrate|times|power|zeros|occupancy]...
 # calibrate runs `fathom calibrate` (FATHOM: the folder that holds fathom, default build/release),
-# times and power run the corpus of kernels, which nvcc builds first, and occupancy asks the CUDA
-# runtime how many blocks fit. All of them without arguments. The first three have a time limit
+# times, power and zeros run the corpus of kernels, which nvcc builds first (zeros: one launch of each
+# with zeros for floats), and occupancy asks the CUDA runtime how many blocks fit. All of them
+# without arguments. All but the last have a time limit
 # (CALIBRATE_SECONDS 180, TIMES_SECONDS 170, POWER_SECONDS 450); what fails is told, the rest goes
 # on. A table that already stands in KEEP (a folder) is gone on with, and its launches are left out.
 # In $OUT: log.txt, facts.txt, machine.json, times.tsv, power.tsv, occupancy.tsv, ptx/, cubin/.
@@ -45,7 +46,7 @@ run_corpus() {
 }
 
 if find_fathom "${FATHOM:-build/release}"; then write_facts "$OUT/facts.txt"; else fathom=; fi
-[ $# -gt 0 ] || set -- calibrate times power occupancy
+[ $# -gt 0 ] || set -- calibrate times power zeros occupancy
 for part in "$@"; do
   case $part in
     calibrate)
@@ -53,6 +54,7 @@ for part in "$@"; do
       timeout --kill-after=10 "${CALIBRATE_SECONDS:-180}" "$fathom" calibrate -o "$OUT/machine.json" ||
         failed "calibrate ended with $?" ;;
     times) run_corpus times "${TIMES_SECONDS:-170}" "$OUT/times.tsv" ;;
+    zeros) run_corpus zeros "${POWER_SECONDS:-450}" "$OUT/zeros.tsv" "${EACH:-0.65}" ;;
     power) run_corpus power "${POWER_SECONDS:-450}" "$OUT/power.tsv" "${EACH:-0.65}" ;;
     occupancy)
       nvcc -std=c++17 -arch="$arch" -O3 -o "$work/occupancy" "$here/occupancy.cu" &&

@@ -2,6 +2,7 @@
 //   corpus list                      the launches, without a GPU
 //   corpus times SECONDS OUT         times each launch; SECONDS for all
 //   corpus power SECONDS OUT [EACH]  loops each launch for EACH seconds (0.7) and measures its power
+//   corpus zeros SECONDS OUT [EACH]  the same of one launch of each kernel, with zeros for all floats
 // OUT is a table (TSV); lines already in it are kept, and their launches are left out. The first
 // launch of each kernel comes first, then the second of each, so that little time still sees all.
 #include <algorithm>
@@ -168,6 +169,26 @@ class Arena {
 };
 
 size_t aligned(size_t bytes) { return (bytes + 511) / 512 * 512; }
+
+bool has_floats(const Case& one) {
+  return std::any_of(one.arguments.begin(), one.arguments.end(), [](const Argument& a) {
+    return a.fill == Argument::Fill::floats || a.fill == Argument::Fill::doubles;
+  });
+}
+
+/// The first launch of each kernel that has floats, with zeros instead.
+std::vector<Case> with_zeros(const std::vector<Case>& cases) {
+  std::vector<Case> chosen;
+  std::set<std::string> seen;
+  for (const Case& each : cases) {
+    if (!has_floats(each) || !seen.insert(each.kernel).second) continue;
+    chosen.push_back(each);
+    for (Argument& a : chosen.back().arguments)
+      if (a.fill == Argument::Fill::floats || a.fill == Argument::Fill::doubles)
+        a.fill = Argument::Fill::zero;
+  }
+  return chosen;
+}
 
 /// Allocates and fills a launch's buffers; their addresses become the arguments' bits.
 bool prepare(Case& one, Arena& arena) {
@@ -462,8 +483,8 @@ const char kPowerColumns[] =
     "time_us\tenergy_mj\tpower_w\tinstant_w\tsm_mhz\ttemperature\tidle_w\tthrottle";
 
 int run(const std::string& mode, double seconds, const char* path, double each) {
-  bool power = mode == "power";
-  std::vector<Case> cases = all_cases();
+  bool power = mode != "times";
+  std::vector<Case> cases = mode == "zeros" ? with_zeros(all_cases()) : all_cases();
   Table table(path, power ? kPowerColumns : kTimeColumns);
   Machine machine;
   if (!table.ok() || !machine.open()) return 1;
@@ -517,8 +538,8 @@ int list() {
 int main(int argc, char** argv) {
   std::string mode = argc > 1 ? argv[1] : "";
   if (mode == "list") return bench::list();
-  if ((mode == "times" || mode == "power") && argc >= 4)
+  if ((mode == "times" || mode == "power" || mode == "zeros") && argc >= 4)
     return bench::run(mode, std::atof(argv[2]), argv[3], argc > 4 ? std::atof(argv[4]) : 0.7);
-  std::fprintf(stderr, "usage: corpus list | times SECONDS OUT | power SECONDS OUT [EACH]\n");
+  std::fprintf(stderr, "usage: corpus list | times SECONDS OUT | power|zeros SECONDS OUT [EACH]\n");
   return 2;
 }
