@@ -116,6 +116,19 @@ uint32_t Lanes::read(const Source& source, LaneValues& out, bool is_signed) cons
   return unknown;
 }
 
+uint32_t Lanes::stored_word(const Step& step, uint32_t word, LaneValues& out) const {
+  Source source = step.sources[3];
+  source.wide = false;
+  if (source.slot != kNoSlot) {
+    if (static_cast<size_t>(source.slot) + word >= values_.size()) {
+      out.fill(0);
+      return 0;
+    }
+    source.slot = static_cast<int16_t>(source.slot + static_cast<int16_t>(word));
+  }
+  return read(source, out);
+}
+
 void Lanes::write(int16_t slot, bool wide, const LaneValues& values, uint32_t unknown,
                   uint32_t mask) {
   if (slot == kNoSlot) return;

@@ -37,6 +37,9 @@ class Lanes {
 
   /// An operand in all lanes; returns the lanes in which it is unknown.
   uint32_t read(const Source& source, LaneValues& out, bool is_signed = false) const;
+  /// A 32-bit word of what a store writes, and the lanes in which it is unknown; of damaged code
+  /// that has fewer registers than it stores, zeros.
+  uint32_t stored_word(const Step& step, uint32_t word, LaneValues& out) const;
   /// Addresses of a memory step; the lanes in which they are unknown.
   uint32_t addresses(const Step& step, LaneValues& out) const;
   void write(int16_t slot, bool wide, const LaneValues& values, uint32_t unknown, uint32_t mask);

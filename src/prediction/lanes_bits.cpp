@@ -62,12 +62,9 @@ uint16_t Lanes::stored_bits(const Step& step, uint32_t mask) const {
   const uint64_t kept = step.bytes < 4 ? (uint64_t{1} << 8 * step.bytes) - 1 : 0xffffffff;
   uint32_t sum = 0, pairs = 0;
   for (uint32_t word = 0; word < words; ++word) {
-    Source source = step.sources[3];
-    if (source.slot == kNoSlot) return 0;
-    source.slot = static_cast<int16_t>(source.slot + static_cast<int16_t>(word));
-    source.wide = false;
+    if (step.sources[3].slot == kNoSlot) return 0;
     LaneValues values;
-    read(source, values);
+    stored_word(step, word, values);
     for (uint32_t i = 0; i + apart < kLanes; ++i) {
       if (!(mask >> i & mask >> (i + apart) & 1)) continue;
       sum += static_cast<uint32_t>(std::popcount((values[i] ^ values[i + apart]) & kept));

@@ -627,18 +627,14 @@ void WarpRunner::load_values(const Step& step, uint32_t at, const LaneValues& ad
 
 /// What shared memory holds looks like what was stored there.
 void WarpRunner::store_shared(const Step& step, uint32_t mask) {
-  Source source = step.sources[3];
-  source.wide = false;
   LaneValues values;
   for (uint32_t slot = 0; slot < std::max(1u, step.bytes / 4u); ++slot) {
-    lanes_.read(source, values);
+    lanes_.stored_word(step, slot, values);
     for (uint32_t i = 0; i < kLanes; ++i) {
       if (!(mask >> i & 1)) continue;
       if (shared_.size() < kSharedWords) shared_.push_back(0);
       shared_[shared_next_++ % shared_.size()] = static_cast<uint32_t>(values[i]);
     }
-    if (source.slot == kNoSlot) break;
-    ++source.slot;
   }
 }
 
@@ -649,11 +645,8 @@ void WarpRunner::store_local(const Step& step, const LaneValues& addresses, uint
     if (addresses[i] != addresses[0]) return;
   const uint32_t slots = std::max<uint32_t>(1, step.bytes / 4u);
   for (uint32_t slot = 0; slot < slots; ++slot) {
-    Source source = step.sources[3];
-    if (source.slot != kNoSlot)
-      source.slot = static_cast<int16_t>(source.slot + static_cast<int16_t>(slot));
     LaneValues values;
-    const uint32_t unknown = lanes_.read(source, values);
+    const uint32_t unknown = lanes_.stored_word(step, slot, values);
     LocalValue& kept = local_[static_cast<uint32_t>(addresses[0]) + 4 * slot];
     for (uint32_t i = 0; i < kLanes; ++i)
       if (mask >> i & 1) kept.values[i] = static_cast<uint32_t>(values[i]);
