@@ -579,7 +579,8 @@ uint32_t WarpRunner::loaded_word(const Step& step, uint32_t at, uint64_t address
                                  uint64_t range) const {
   const uint64_t place = address + 4 * slot;
   if (step.space == MemorySpace::shared && !shared_.empty())
-    return shared_[mix(place) % shared_.size()];
+    return shared_[shared_.size() == kSharedWords ? mix(place) % kSharedWords
+                                                  : mix(place) % shared_.size()];
   const bool is_global = step.space == MemorySpace::global || step.space == MemorySpace::generic;
   const auto told =
       is_global ? launch_.contents.find(address >> kBufferShift) : launch_.contents.end();
