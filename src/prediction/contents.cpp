@@ -84,6 +84,7 @@ double changing_share_in_order(const BufferContents& contents) {
   };
   int changed = 0;
   for (uint64_t place = 0; place < kPlaces; ++place) {
+    // Not at round numbers only, whose low bits are alike.
     const uint64_t index = elements * place / kPlaces + 5 * place % 64;
     changed += std::popcount(at(index) ^ at(index + apart));
   }
@@ -105,8 +106,7 @@ Result<BufferContents> read_contents(const std::string& text, uint64_t bytes,
   }
   return Error{ErrorKind::usage, "\"" + text + "\" does not say what a buffer holds", place,
                "write TYPE, TYPE:LOW..HIGH or TYPE:LOW..HIGH:rising, e.g. @64M:f32 or @4M:u8:0..3 "
-               "(f16, bf16, f32, f64, u8 "
-               "to u64, i8 to i64)"};
+               "(f16, bf16, f32, f64, u8 to u64, i8 to i64)"};
 }
 
 uint32_t word_of(const BufferContents& contents, uint64_t address) {

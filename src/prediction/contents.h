@@ -9,8 +9,8 @@
 
 namespace fathom {
 
-/// Numbers at random between two bounds. Floats of 64 bits have 32 random ones: 24 and more are
-/// what programs compute, and such are those that energies were learned with.
+/// Numbers at random between two bounds. Of the bits of an f64 32 are random, as in the launches
+/// that power was learned from.
 struct BufferContents {
   enum class Number : uint8_t { whole, real, brain };  ///< brain: bfloat16
   Number number = Number::whole;

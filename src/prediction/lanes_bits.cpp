@@ -7,7 +7,6 @@
 #include "prediction/lanes.h"
 
 namespace fathom {
-
 namespace {
 
 using Words = std::array<uint32_t, kLanes>;

@@ -578,6 +578,7 @@ uint32_t WarpRunner::record_access(const Step& step, const LaneValues& addresses
 uint32_t WarpRunner::loaded_word(const Step& step, uint32_t at, uint64_t address, uint32_t slot,
                                  uint64_t range) const {
   const uint64_t place = address + 4 * slot;
+  // A division by what the compiler knows is a mask; this is the most frequent case.
   if (step.space == MemorySpace::shared && !shared_.empty())
     return shared_[shared_.size() == kSharedWords ? mix(place) % kSharedWords
                                                   : mix(place) % shared_.size()];
